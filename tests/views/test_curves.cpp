@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QComboBox>
 #include <QMenu>
+#include <QPushButton>
+#include <QStandardItemModel>
 #include <QToolButton>
 #include <QXmlStreamReader>
 
@@ -215,6 +218,89 @@ private Q_SLOTS:
         QCOMPARE(panel.x_range(), std::pair(6.0, 10.0));
         panel.set_metrics({});
         QCOMPARE(panel.charts().size(), 1U);
+    }
+
+    /// As a hand does it, while the run goes on: what was dragged over stays in sight, a double-click or Fit shows all.
+    void a_drag_zooms_and_is_kept_while_a_run_grows() {
+        RunData run = run_of(1, 11);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.show_runs({&run});
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto& plot = panel.charts()[0]->plot();
+        const QRect inside = plot.axisRect()->rect();
+        const auto all = panel.x_range();
+        const auto drag = [&] {
+            const QPoint from(inside.left() + inside.width() / 4, inside.top() + 10),
+                to(inside.left() + inside.width() / 2, inside.bottom() - 10);
+            QTest::mousePress(&plot, Qt::LeftButton, {}, from);
+            QTest::mouseMove(&plot, (from + to) / 2);
+            QTest::mouseMove(&plot, to);
+            QTest::mouseRelease(&plot, Qt::LeftButton, {}, to);
+        };
+        drag();
+        const auto near = panel.x_range();
+        QVERIFY2(near.first > all.first && near.second < all.second, "a drag zooms");
+        run = run_of(1, 14);
+        panel.show_runs({&run});
+        QCOMPARE(panel.x_range(), near);
+        QTest::mouseDClick(&plot, Qt::LeftButton, {}, inside.center());
+        QTRY_VERIFY(panel.x_range().second > 13);
+        drag();
+        QVERIFY(panel.x_range().second < 13);
+        for (auto* button : panel.findChildren<QPushButton*>())
+            if (button->text() == "Fit") QTest::mouseClick(button, Qt::LeftButton);
+        QVERIFY(panel.x_range().second > 13);
+    }
+
+    /// The first iteration stands at 0, which has no logarithm: it is left out, and the others are drawn.
+    void logarithms_go_around_zero() {
+        const RunData run = run_of(1, 11);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.show_runs({&run});
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        QCOMPARE(panel.charts()[0]->set().curves.front().points.front().x, 0.0);
+        QAction* log_x = nullptr;
+        for (auto* action : panel.findChild<QToolButton*>("curve_view")->menu()->actions())
+            if (action->text() == "Logarithmic x") log_x = action;
+        QVERIFY(log_x != nullptr);
+        log_x->trigger();
+        const auto [begin, end] = panel.x_range();
+        QVERIFY2(begin > 0 && begin <= 1 && end >= 10 && std::isfinite(end),
+                 qPrintable(QString("%1 to %2").arg(begin).arg(end)));
+        panel.charts()[0]->plot().toPixmap(700, 500);
+        log_x->trigger();
+        QVERIFY(panel.x_range().first <= 0);
+    }
+
+    /// Of what an iteration costs; offered only where some run has prices.
+    void money_is_an_axis_where_there_are_prices() {
+        RunData plain_run = run_of(1, 4), priced = run_of(2, 4);
+        priced.iteration.emplace();
+        priced.iteration->money = 2.5;
+        CurvePanel panel;
+        const auto offered = [&] {
+            const auto* box = panel.findChild<QComboBox*>();
+            const auto* model = qobject_cast<QStandardItemModel*>(box->model());
+            return model->item(box->findText("Money"))->isEnabled();
+        };
+        QVERIFY(!offered());
+        panel.show_runs({&plain_run});
+        QVERIFY(!offered());
+        panel.show_runs({&plain_run, &priced}, 1);
+        QVERIFY(offered());
+        panel.set_axis(WorkAxis::money);
+        QCOMPARE(panel.charts()[0]->set().curves.front().run, RunId{2});
+        const auto points = curve_points(priced, "loss", WorkAxis::money);
+        QCOMPARE(points.size(), 4U);
+        QCOMPARE(points.front().x, 2.5);
+        QCOMPARE(points.back().x, 10.0);
+        QVERIFY(curve_points(plain_run, "loss", WorkAxis::money).empty());
+        QCOMPARE(work_axis("money"), std::optional(WorkAxis::money));
+        QCOMPARE(format_work(12.345, WorkAxis::money), std::string("12.3"));
     }
 
     /// A panel says something always: the last chart cannot be taken away.

@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "core/experiment/io.h"
 #include "core/record/checkpoints.h"
 #include "views/runs/run_list.h"
 
@@ -172,10 +173,77 @@ private Q_SLOTS:
         QVERIFY(menu != nullptr);
         QCOMPARE(menu->actions().size(), RunTable::columns - RunTable::state);
         QCOMPARE(menu->actions()[RunTable::speed - RunTable::state]->text(), QString("Tokens/s"));
+        QVERIFY2(list.view().isColumnHidden(RunTable::speed), "at first there are those that fit");
         menu->actions()[RunTable::speed - RunTable::state]->trigger();
-        QVERIFY(list.view().isColumnHidden(RunTable::speed));
+        QVERIFY(!list.view().isColumnHidden(RunTable::speed));
+        menu->actions()[RunTable::planner - RunTable::state]->trigger();
+        QVERIFY(list.view().isColumnHidden(RunTable::planner));
         QVERIFY(!list.view().isColumnHidden(RunTable::number));
         menu->close();
+    }
+
+    /// As wide as the list is in a window of 1280 pixels: nothing has to be scrolled to.
+    void the_first_columns_fit() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        list.resize(470, 500);
+        list.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&list));
+        QTRY_COMPARE(list.view().model()->rowCount(), 2);
+        auto* header = list.view().horizontalHeader();
+        QCOMPARE(header->count() - header->hiddenSectionCount(), 6);
+        QVERIFY2(header->length() <= list.view().viewport()->width(),
+                 qPrintable(QString("%1 of %2").arg(header->length()).arg(list.view().viewport()->width())));
+    }
+
+    /// Chosen among what differs between the selected runs; read for all of them, and for those that come.
+    void a_parameter_is_a_column() {
+        const auto record = [this](double ratio) {
+            Experiment experiment;
+            experiment.pipeline.skip_ratio = ratio;
+            Recorder recorder(file_);
+            const RunId id = recorder.begin({.name = "swept", .experiment_json = to_text(experiment)});
+            recorder.finish(id, RunState::finished, {}, "{}");
+            return id;
+        };
+        const RunId a = record(0.25), b = record(0.5);
+        RunFeed feed(file_);
+        RunList list(feed);
+        list.resize(700, 500);
+        list.show();
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(b) != nullptr, patient_ms);
+        feed.watch(a);
+        feed.watch(b);
+        QTRY_VERIFY_WITH_TIMEOUT(feed.data(a) != nullptr && feed.data(b) != nullptr, patient_ms);
+        list.select({a, b});
+        auto* header = list.view().horizontalHeader();
+        Q_EMIT header->customContextMenuRequested({10, 10});
+        auto* menu = list.view().findChild<QMenu*>("columns");
+        QVERIFY(menu != nullptr);
+        auto* more = menu->findChild<QMenu*>("parameter_columns");
+        QVERIFY(more != nullptr && !more->isEmpty());
+        QSignalSpy changed(&list, &RunList::columns_changed);
+        for (auto* action : more->actions())
+            if (action->text() == "pipeline, skip ratio") action->trigger();
+        menu->close();
+        QCOMPARE(changed.size(), 1);
+        QCOMPARE(list.parameter_columns(), QStringList{"/pipeline/skip_ratio"});
+        const auto shown = [&](RunId id) {
+            const auto& model = *list.view().model();
+            for (int row = 0; row < model.rowCount(); ++row)
+                if (model.index(row, 0).data(RunTable::run_role).toLongLong() == id)
+                    return model.index(row, RunTable::columns).data().toString();
+            return QString("no such run");
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(shown(a), QString("0.25"), patient_ms);
+        QCOMPARE(shown(b), QString("0.5"));
+        QCOMPARE(shown(first_), QString());  // its experiment says nothing of it
+        const RunId c = record(0.125);
+        feed.poll();
+        QTRY_COMPARE_WITH_TIMEOUT(shown(c), QString("0.125"), patient_ms);
+        list.view().sortByColumn(RunTable::columns, Qt::AscendingOrder);
+        list.set_parameter_columns({});
+        QCOMPARE(list.view().model()->columnCount(), int(RunTable::columns));
     }
 
     void runs_are_starred_archived_and_deleted_with_undo() {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sweeps from the window: asked for by keys and mouse, trained by the command line, cancelled, gone on with, looked at.
 #include <QAction>
+#include <QComboBox>
+#include <QLabel>
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include <algorithm>
 
+#include "core/experiment/sweep.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
 #include "views/compare/worth_panel.h"
@@ -98,6 +101,12 @@ private Q_SLOTS:
         QVERIFY(!panel.start_button().isEnabled());
         type(values, "0, 0.33");
         QTRY_COMPARE(panel.words().text(), QString("2 runs"));
+        const auto* field = named<QComboBox>(panel, "sweep_field");
+        QVERIFY2(field->toolTip().contains("failures.0.rate_per_hour"), qPrintable(field->toolTip()));
+        Experiment failing = window.document().experiment();
+        failing.failures.push_back({.kind = FailureKind::crash, .target = "any", .rate_per_hour = 2});
+        const auto fields = sweepable_fields(failing);
+        QVERIFY2(std::count(fields.begin(), fields.end(), "failures.0.rate_per_hour") == 1, "as the hint says");
         type(named<QSpinBox>(panel, "sweep_seeds"), "3");
         QTRY_COMPARE(panel.words().text(), QString("6 runs: 2 combinations, 3 seeds each"));
         QTRY_VERIFY(panel.start_button().isEnabled());
@@ -114,7 +123,10 @@ private Q_SLOTS:
 
         QTRY_VERIFY(panel.start_button().isEnabled());
         QTest::mouseClick(&panel.start_button(), Qt::LeftButton);
+        const auto* left = named<QLabel>(panel, "sweep_left");
+        QTRY_VERIFY_WITH_TIMEOUT(left->text().startsWith("about") && left->text().endsWith("left"), 120'000);
         QTRY_VERIFY_WITH_TIMEOUT(!window.sweeper().is_running(), 300'000);
+        QTRY_COMPARE(left->text(), QString());
         QTRY_VERIFY2(panel.words().text().endsWith("all are done"), qPrintable(panel.words().text()));
         QVERIFY(!panel.start_button().isEnabled());
         const auto runs = panel.runs();

@@ -58,6 +58,7 @@ private Q_SLOTS:
         QCOMPARE(at_5.lines.size(), 1U);
         QCOMPARE(at_5.lines[0].bytes_per_s, 400.0 / 8);
         QCOMPARE(at_5.lines[0].queue_s, 0.5);
+        QCOMPARE(at_5.lines[0].busy, 0.5);  // from 4 to 8 of 8
         QCOMPARE(traffic_words(at_5), QString("0 of 3 nodes work, 1 transfer under way"));
         const Traffic at_7 = traffic_at(data, 7, 5, 7);
         QCOMPARE(at_7.working(), 1);
@@ -66,6 +67,66 @@ private Q_SLOTS:
         QCOMPARE(at_7.lines[0].bytes_per_s, (50.0 + 150.0) / 2);  // halves of both
         QVERIFY(traffic_at(data, 100, 90, 100).lines.empty());
         QVERIFY(traffic_at({}, 0, 0, 0).names.empty());
+    }
+
+    /// Two at a time on one line count once.
+    void a_line_is_in_use_while_something_is_under_way() {
+        TimelineData data;
+        data.set_lanes({"a", "b"});
+        std::int64_t row = 0;
+        for (const auto& [begin, end] : {std::pair{0.0, 4.0}, {2.0, 3.0}, {3.0, 5.0}, {8.0, 9.0}}) {
+            Span span;
+            span.kind = SpanKind::transfer_forward;
+            span.node = 0;
+            span.to_node = 1;
+            span.ready_s = span.start_s = begin;
+            span.end_s = end;
+            span.bytes = 1;
+            data.add(span, 0, 0, ++row);
+        }
+        data.finish();
+        QCOMPARE(traffic_at(data, 0, 0, 10).lines[0].busy, 0.6);
+        QCOMPARE(traffic_at(data, 0, 4, 10).lines[0].busy, 2.0 / 6);
+    }
+
+    void losses_and_cuts_belong_to_a_moment() {
+        const std::vector<Failure> failures{
+            {.kind = FailureKind::link_cut, .target = "a->b", .at_s = 10, .rejoin_after_s = 5},
+            {.kind = FailureKind::link_cut, .target = "b->c", .at_s = 12},
+            {.kind = FailureKind::crash, .target = "a", .at_s = 1},
+            {.kind = FailureKind::link_cut, .target = "c->a", .at_iteration = 1}};
+        QVERIFY(cut_links(failures, 9).empty());
+        QCOMPARE(cut_links(failures, 10), (std::set<LinkKey>{{"a", "b"}}));
+        QCOMPARE(cut_links(failures, 14), (std::set<LinkKey>{{"a", "b"}, {"b", "c"}}));
+        QCOMPARE(cut_links(failures, 15), (std::set<LinkKey>{{"b", "c"}}));
+        TimelineData data;
+        data.set_iterations({{0, 10, 10}, {1, 20, 10}});
+        Loss loss;
+        loss.begin_s = 4;
+        loss.end_s = 5;
+        data.set_losses({loss});
+        QVERIFY(losses_at(data, 3).empty());
+        QCOMPARE(losses_at(data, 9.5).size(), 1U);
+        QVERIFY(losses_at(data, 11).empty());
+        Document document;
+        Experiment e;
+        for (const char* id : {"a", "b", "c"}) e.topology.nodes.push_back({.id = id});
+        e.topology.links = {{"a", "b", 0.01, 1e6, true}, {"b", "c", 0.01, 1e6, true}};
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyScene scene(document, selection, false);
+        const auto down = [&] {
+            std::set<std::string> names;
+            for (auto* one : scene.items())
+                if (auto* link = dynamic_cast<LinkItem*>(one); link != nullptr && link->down)
+                    names.insert(link->key().from + link->key().to);
+            return names;
+        };
+        QVERIFY(down().empty());
+        scene.show_cut({{"b", "a"}});  // the other direction of the same link
+        QCOMPARE(down(), std::set<std::string>{"ab"});
+        scene.show_cut({});
+        QVERIFY(down().empty());
     }
 
     void the_canvas_tells_what_is_under_the_mouse() {
@@ -95,6 +156,10 @@ private Q_SLOTS:
         QVERIFY(item->words_at(b + QPointF(0, 150)).isEmpty());
         selection.select({.microbatch = 7});  // its way is drawn instead
         QVERIFY(item->is_empty());
+        selection.select({.microbatch = 3});  // that is under way: it stays
+        QVERIFY(!item->is_empty());
+        QCOMPARE(item->traffic().parcels.size(), 1U);
+        QVERIFY(item->traffic().lines.empty() && item->words_at(b).isEmpty());
         selection.clear();
         QVERIFY(!item->is_empty());
     }

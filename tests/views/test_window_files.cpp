@@ -215,14 +215,14 @@ private Q_SLOTS:
             list.select({run});
             list.pin_button().click();
             QCOMPARE(list.baseline(), run);
-            list.view().setColumnHidden(RunTable::started, true);
+            list.view().setColumnHidden(RunTable::state, true);
             window->close();
         }
         auto window = open(record);
         QTRY_VERIFY(window->feed().run(run) != nullptr);
         QCOMPARE(window->compare_page().list().baseline(), run);
-        QVERIFY(window->compare_page().list().view().isColumnHidden(RunTable::started));
-        QVERIFY(!window->compare_page().list().view().isColumnHidden(RunTable::speed));
+        QVERIFY(window->compare_page().list().view().isColumnHidden(RunTable::state));
+        QVERIFY(!window->compare_page().list().view().isColumnHidden(RunTable::planner));
         QVERIFY(open(folder.filePath("other.sqlite").toStdString())->compare_page().list().baseline() == 0);
     }
 

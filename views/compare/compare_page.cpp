@@ -2,6 +2,7 @@
 #include "views/compare/compare_page.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QHeaderView>
 #include <QLabel>
@@ -14,13 +15,15 @@
 #include "views/theme/widgets.h"
 
 namespace skippipe {
-ComparePage::ComparePage(RunFeed& feed, const Document& document, const PlannerRegistry& planners, Sweeper& sweeper,
-                         QWidget* parent)
+ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Document& document,
+                         const PlannerRegistry& planners, Sweeper& sweeper, QWidget* parent)
     : QWidget(parent),
       feed_(feed),
+      selection_(selection),
       list_(new RunList(feed)),
       tabs_(new QTabWidget),
       empty_(new QWidget),
+      best_(new QLabel),
       table_(new QTableWidget),
       only_differing_(new QCheckBox(tr("Only what differs"))),
       curves_(new CurvePanel),
@@ -66,6 +69,11 @@ ComparePage::ComparePage(RunFeed& feed, const Document& document, const PlannerR
     only_differing_->setChecked(true);
     only_differing_->setContentsMargins(size::gap, 0, 0, 0);
     only_differing_->setStyleSheet("QCheckBox{margin-left:8px;}");
+    best_->setObjectName("best_run");
+    best_->setWordWrap(true);
+    best_->setContentsMargins(size::gap, size::unit, size::gap, 0);
+    best_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    rows->addWidget(best_);
     rows->addWidget(only_differing_);
     rows->addWidget(table_);
     table_->setObjectName("differences");
@@ -97,21 +105,33 @@ ComparePage::ComparePage(RunFeed& feed, const Document& document, const PlannerR
     connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
     connect(tabs_, &QTabWidget::currentChanged, this, &ComparePage::show_parts);
     connect(sweep_, &SweepPanel::runs_chosen, list_, &RunList::select);
+    connect(&selection, &SelectionModel::changed, this, &ComparePage::follow_selection);
     connect(&zoom_, &TimeZoom::changed, this, &ComparePage::want_what_is_in_sight);
     connect(only_differing_, &QCheckBox::toggled, this, &ComparePage::refresh);
     connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
-        if (std::find(shown_.begin(), shown_.end(), id) != shown_.end()) refresh();
+        if (std::find(shown_.begin(), shown_.end(), id) == shown_.end()) return;
+        isVisible() ? refresh() : static_cast<void>(is_stale_ = true);
     });
     follow();
 }
 
 void ComparePage::follow() {
     const auto runs = list_->selected();
+    if (runs == shown_ && !isVisible()) {  // something of the list: nobody sees it now
+        is_stale_ = true;
+        return;
+    }
     if (runs != shown_) {
         for (const RunId id : runs) feed_.watch(id);
+        for (const RunId id : shown_) feed_.unwatch(id);  // after that: those that stay are kept
         shown_ = runs;
     }
     refresh();
+}
+
+void ComparePage::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    if (std::exchange(is_stale_, false)) refresh();
 }
 
 void ComparePage::refresh() {
@@ -150,6 +170,8 @@ void ComparePage::show_parts() {
 }
 
 void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
+    best_->setText(best_words(runs));
+    best_->setVisible(!best_->text().isEmpty());
     const bool all = runs.size() < 2 || !only_differing_->isChecked();
     auto rows = differences(runs);
     std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs && !row.always_shown; });
@@ -254,6 +276,10 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
             stack_rows_->addWidget(title);
             stack_rows_->addWidget(view, 1);
             timelines_.push_back(view);
+            connect(view, &TimelineView::selected_changed, this, [this, view] { share_selection(*view); });
+            connect(view, &TimelineView::lane_activated, this, [this, view](int lane) {
+                selection_.select({.nodes = {view->data()->lanes()[static_cast<std::size_t>(lane)].name}});
+            });
         }
         first_look_ = true;
     }
@@ -268,7 +294,23 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         timelines_[i]->set_data(runs[i]->lanes);
         timelines_[i]->setMinimumHeight(runs.size() > 1 ? 220 : timelines_[i]->height_for_all_lanes());
     }
+    follow_selection();
     want_what_is_in_sight();
+}
+
+/// The node and the microbatch of what is selected in one timeline are marked in all, and in the other workspaces.
+void ComparePage::share_selection(const TimelineView& view) {
+    if (view.selected_lane() < 0 || view.data() == nullptr) return view.area() ? void() : selection_.clear();
+    Selection s = selection_.now();
+    s.nodes = {view.data()->lanes()[static_cast<std::size_t>(view.selected_lane())].name};
+    const auto* span = view.selected().span;
+    s.microbatch = span != nullptr && span->microbatch >= 0 ? std::optional{span->microbatch} : std::nullopt;
+    s.stage.reset();
+    selection_.select(s);
+}
+
+void ComparePage::follow_selection() {
+    for (auto* view : timelines_) view->set_marked(selection_.now().nodes, selection_.now().microbatch);
 }
 
 /// Of long runs the newest iterations are read; others when somebody looks there.

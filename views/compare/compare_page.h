@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <QCheckBox>
+#include <QLabel>
 #include <QTabWidget>
 #include <QTableWidget>
 #include <QVBoxLayout>
@@ -13,6 +14,7 @@
 #include "views/compare/worth_panel.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/omission_panel.h"
+#include "views/document/selection_model.h"
 #include "views/runs/run_list.h"
 #include "views/timeline/timeline_view.h"
 
@@ -24,8 +26,9 @@ class ComparePage : public QWidget {
     Q_OBJECT
 public:
     /// `document` is what sweeps are made of, by `sweeper`, and whose network skipping is weighed on, by `planners`.
-    ComparePage(RunFeed& feed, const Document& document, const PlannerRegistry& planners, Sweeper& sweeper,
-                QWidget* parent = nullptr);
+    /// `selection` is what all workspaces share: nodes and microbatches of the timelines.
+    ComparePage(RunFeed& feed, SelectionModel& selection, const Document& document, const PlannerRegistry& planners,
+                Sweeper& sweeper, QWidget* parent = nullptr);
 
     RunList& list() { return *list_; }
     QTabWidget& tabs() { return *tabs_; }
@@ -44,6 +47,7 @@ public:
 protected:
     void changeEvent(QEvent*) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void showEvent(QShowEvent*) override;
 
 private:
     void follow();
@@ -55,11 +59,16 @@ private:
     void want_what_is_in_sight();
     void show_timelines(const std::vector<const RunData*>& runs);
 
+    void share_selection(const TimelineView& view);
+    void follow_selection();
+
     RunFeed& feed_;
+    SelectionModel& selection_;
     TimeZoom zoom_;
     RunList* list_;
     QTabWidget* tabs_;
     QWidget* empty_;
+    QLabel* best_;
     QTableWidget* table_;
     QCheckBox* only_differing_;
     CurvePanel* curves_;
@@ -72,6 +81,7 @@ private:
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
     bool first_look_ = true;  ///< the timelines were not zoomed yet
+    bool is_stale_ = false;   ///< something changed while nobody saw it
     std::vector<RunId> shown_;
     std::vector<std::shared_ptr<const RunData>> data_;  ///< of those shown, as far as they were read
 };

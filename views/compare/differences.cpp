@@ -196,4 +196,48 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     return rows;
 }
 
+QString best_words(const std::vector<const RunData*>& runs) {
+    if (runs.size() < 2) return {};
+    const auto all_have = [&](const auto& value) {
+        return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) { return value(*run).has_value(); });
+    };
+    const auto loss = [](const RunData& run) { return run.info.last_validation_loss; };
+    const auto time = [](const RunData& run) { return run.info.iteration_s; };
+    const bool by_loss = all_have(loss);
+    if (!by_loss && !all_have(time)) return {};
+    const auto value = [&](const RunData* run) { return by_loss ? *loss(*run) : *time(*run); };
+    const auto words = [&](double v) { return by_loss ? three_digits(v) : duration(v); };
+    const auto best = static_cast<std::size_t>(
+        std::min_element(runs.begin(), runs.end(),
+                         [&](const RunData* a, const RunData* b) { return value(a) < value(b); }) -
+        runs.begin());
+    const QString measure = by_loss ? QObject::tr("last validation loss") : QObject::tr("an iteration of the network");
+    // Held against the baseline; where that is the best itself, against the next.
+    std::size_t other = best == 0 ? 1 : 0;
+    if (best == 0)
+        for (std::size_t i = 2; i < runs.size(); ++i)
+            if (value(runs[i]) < value(runs[other])) other = i;
+    const double mine = value(runs[best]), theirs = value(runs[other]);
+    if (mine == theirs)
+        return QObject::tr("Run %1 and run %2 are alike: %3 %4")
+            .arg(runs[best]->info.id)
+            .arg(runs[other]->info.id)
+            .arg(measure, words(mine));
+    QString text = QObject::tr("Run %1 is best: %2 %3, %4 less than run %5's")
+                       .arg(runs[best]->info.id)
+                       .arg(measure, words(mine), percent(1 - mine / theirs))
+                       .arg(runs[other]->info.id);
+    constexpr qsizetype most_named = 3;
+    QStringList named;
+    for (const auto& parameter : differing(runs)) {
+        const QString &own = parameter.values[static_cast<qsizetype>(best)],
+                      &its = parameter.values[static_cast<qsizetype>(other)];
+        if (own != its) named << QObject::tr("%1 %2 instead of %3").arg(parameter.name.section(", ", -1), own, its);
+    }
+    if (named.isEmpty()) return text + QObject::tr("; no parameter differs between them");
+    const auto more = named.size() - most_named;
+    return text + QObject::tr(", with %1").arg(named.mid(0, most_named).join(", ")) +
+           (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
+}
+
 }  // namespace skippipe

@@ -122,6 +122,9 @@ void SweepForm::add_axis(const QString& field, const QString& values) {
     axis.field->setEditText(field);
     axis.field->lineEdit()->setPlaceholderText(tr("Field, as pipeline.planner"));
     axis.field->setAccessibleName(tr("Field that varies"));
+    axis.field->setToolTip(
+        tr("Any field of the document. Failure rates: add a failure with a rate in Design; then "
+           "failures.0.rate_per_hour is one"));
     axis.field->setObjectName("sweep_field");
     axis.field->setFixedWidth(axis_field_width);
     axis.values->setText(values);

@@ -47,6 +47,7 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
     row->setContentsMargins(size::gap, 0, size::gap, size::gap);
     start_->setObjectName("sweep_start");
     cancel_->setObjectName("sweep_cancel");
+    left_->setObjectName("sweep_left");
     left_->setProperty("role", "secondary");
     row->addWidget(start_);
     row->addWidget(cancel_);

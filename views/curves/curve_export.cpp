@@ -162,7 +162,7 @@ QSize size_of(const std::vector<CurveChart*>& charts) {
     return {all.right() + 1, all.bottom() + 1};
 }
 
-QByteArray as_png(const std::vector<CurveChart*>& charts) {
+QImage as_picture(const std::vector<CurveChart*>& charts) {
     QPixmap picture(size_of(charts) * picture_scale);
     picture.fill(theme().surface);
     QPainter painter(&picture);
@@ -170,6 +170,10 @@ QByteArray as_png(const std::vector<CurveChart*>& charts) {
         painter.drawPixmap(chart->pos() * picture_scale,
                            chart->plot().toPixmap(chart->width(), chart->height(), picture_scale));
     painter.end();
+    return picture.toImage();
+}
+
+QByteArray as_png(const QImage& picture) {
     QByteArray png;
     QBuffer buffer(&png);
     buffer.open(QIODevice::WriteOnly);
@@ -218,16 +222,18 @@ std::string curves_svg(const std::vector<CurveSet>& sets, const std::vector<Char
     return svg + "</svg>\n";
 }
 
-QByteArray export_curves(const std::vector<CurveChart*>& charts, CurveFormat format) {
-    if (format == CurveFormat::png) return as_png(charts);
-    if (format == CurveFormat::pdf) return as_pdf(charts);
+std::function<QByteArray()> export_curves(const std::vector<CurveChart*>& charts, CurveFormat format) {
+    if (format == CurveFormat::png) return [picture = as_picture(charts)] { return as_png(picture); };
+    if (format == CurveFormat::pdf) return [pdf = as_pdf(charts)] { return pdf; };
     std::vector<CurveSet> sets;
     std::vector<ChartFrame> frames;
     for (auto* chart : charts) {
         sets.push_back(chart->set());
         frames.push_back(frame_of(*chart));
     }
-    return QByteArray::fromStdString(format == CurveFormat::csv ? curves_csv(sets) : curves_svg(sets, frames));
+    return [sets = std::move(sets), frames = std::move(frames), format] {
+        return QByteArray::fromStdString(format == CurveFormat::csv ? curves_csv(sets) : curves_svg(sets, frames));
+    };
 }
 
 }  // namespace skippipe

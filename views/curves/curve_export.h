@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Charts as files: pictures for papers, numbers for other programs.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include <QByteArray>
@@ -34,6 +35,7 @@ struct ChartFrame {
 std::string curves_svg(const std::vector<CurveSet>& sets, const std::vector<ChartFrame>& frames);
 
 /// The charts as they are in sight: PNG with two pixels a point, PDF a page as large as they are, SVG, or all numbers.
-QByteArray export_curves(const std::vector<CurveChart*>& charts, CurveFormat format);
+/// What is drawn by widgets is drawn here; the file is made by calling what is returned, on any thread.
+std::function<QByteArray()> export_curves(const std::vector<CurveChart*>& charts, CurveFormat format);
 
 }  // namespace skippipe

@@ -7,9 +7,11 @@
 #include <QComboBox>
 #include <QGridLayout>
 #include <QLabel>
+#include <QListView>
 #include <QMenu>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QStandardItemModel>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -21,7 +23,8 @@ namespace skippipe {
 namespace {
 
 constexpr WorkAxis x_choices[] = {WorkAxis::iteration,   WorkAxis::microbatches, WorkAxis::tokens,
-                                  WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time};
+                                  WorkAxis::block_flops, WorkAxis::network_time, WorkAxis::machine_time,
+                                  WorkAxis::money};
 constexpr std::pair<const char*, double> smoothings[] = {
     {"None", 0}, {"Light", 0.6}, {"Medium", 0.9}, {"Strong", 0.97}};
 constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168;
@@ -80,7 +83,10 @@ QWidget* CurvePanel::controls() {
     row->setSpacing(size::gap);
     x_ = new QComboBox;
     for (const auto choice : x_choices)
-        x_->addItem(choice == WorkAxis::block_flops ? tr("Block FLOPs") : axis_label(choice));
+        x_->addItem(choice == WorkAxis::block_flops ? tr("Block FLOPs")
+                    : choice == WorkAxis::money     ? tr("Money")
+                                                    : axis_label(choice));
+    offer_money(false);
     x_->setAccessibleName(tr("Horizontal axis"));
     connect(x_, &QComboBox::currentIndexChanged, this, &CurvePanel::show_all);
     auto* fit = new QPushButton(tr("Fit"));
@@ -215,9 +221,19 @@ void CurvePanel::show_runs(const std::vector<const RunData*>& runs, RunId baseli
         part.idle_of_iteration = run->idle_of_iteration;
         shown_.push_back(std::move(part));
     }
+    offer_money(std::any_of(shown_.begin(), shown_.end(),
+                            [](const RunData& run) { return run.iteration && run.iteration->money; }));
     baseline_ = baseline;
     keeps_range_ = keeps_range_ && ids_of(shown_) == before;
     draw();
+}
+
+/// Where no run has prices, there is no such axis.
+void CurvePanel::offer_money(bool on) {
+    const auto place = static_cast<int>(std::find(std::begin(x_choices), std::end(x_choices), WorkAxis::money) -
+                                        std::begin(x_choices));
+    qobject_cast<QListView*>(x_->view())->setRowHidden(place, !on);
+    if (auto* item = qobject_cast<QStandardItemModel*>(x_->model())->item(place)) item->setEnabled(on);
 }
 
 void CurvePanel::show_all() {
@@ -295,7 +311,9 @@ int CurvePanel::point_count() const {
     return count;
 }
 
-QByteArray CurvePanel::exported(CurveFormat format) const { return export_curves(charts_, format); }
+QByteArray CurvePanel::exported(CurveFormat format) const { return export_curves(charts_, format)(); }
+
+std::function<QByteArray()> CurvePanel::exporter(CurveFormat format) const { return export_curves(charts_, format); }
 
 void CurvePanel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);

@@ -51,6 +51,8 @@ public:
     std::pair<double, double> x_range() const;
     /// The charts as they are now, as a file.
     QByteArray exported(CurveFormat format) const;
+    /// What makes that file, on any thread.
+    std::function<QByteArray()> exporter(CurveFormat format) const;
 
 Q_SIGNALS:
     void export_wanted(CurveFormat format);
@@ -72,6 +74,7 @@ private:
     QToolButton* view_button();
     WorkAxis axis() const;
     void fill_groups();
+    void offer_money(bool on);
 
     QWidget* grid_widget_;
     QGridLayout* grid_;

@@ -15,19 +15,11 @@ struct LinkKey {
     auto operator<=>(const LinkKey&) const = default;
 };
 
-/// One recorded or planned span of the timeline shown.
-struct SpanKey {
-    std::int64_t run = 0;   ///< 0: the plan of the document
-    std::int64_t row = -1;  ///< row in the record, or index in the plan's timeline
-    bool operator==(const SpanKey&) const = default;
-};
-
 /// What is selected, the same in all views.
 struct Selection {
     std::set<std::string> nodes, regions;
     std::set<LinkKey> links;
     std::optional<int> stage, microbatch;
-    std::optional<SpanKey> span;
     std::optional<std::size_t> failure;  ///< place in Experiment::failures
 
     bool operator==(const Selection&) const = default;

@@ -93,7 +93,10 @@ void MatrixPanel::take(const QString& name, const NetworkFile& file) {
 void MatrixPanel::export_network(const std::filesystem::path& file, NetworkFormat format) {
     const auto name = QString::fromStdString(file.string());
     writer_.ask(
-        {}, [file, text = network_text(document_.experiment().topology, format)] { write_file_atomically(file, text); },
+        {},
+        [file, topology = document_.experiment().topology, format] {
+            write_file_atomically(file, network_text(topology, format));
+        },
         this,
         [this, name](const QString& fault) {
             Q_EMIT told(fault.isEmpty() ? tr("The network was written to %1").arg(name)

@@ -74,13 +74,28 @@ void Launcher::launch(const Document& document, std::shared_ptr<const PlanOutcom
     });
 }
 
-void Launcher::resume(RunId run) {
-    prepare([run, folder = folder_] {
+void Launcher::resume(RunId run) { go_on(run, {"resume", QString::number(run)}); }
+
+void Launcher::extend(RunId run, int iterations) {
+    go_on(run, {"extend", QString::number(run), "--iterations", QString::number(iterations)});
+}
+
+void Launcher::fork(RunId run, int iterations_done, const Document& document) {
+    prepare([experiment = document.experiment(), of = document.file(), run, iterations_done, folder = folder_] {
+        const auto file = freeze(experiment, of, nullptr, folder);
+        return Job{{"fork", QString::number(run), QString::fromStdString(file.string()), "--at",
+                    QString::number(iterations_done)},
+                   std::filesystem::path{file} += ".log"};
+    });
+}
+
+void Launcher::go_on(RunId run, QStringList arguments) {
+    prepare([run, arguments = std::move(arguments), folder = folder_] {
         const auto log = folder / ("resume-" + std::to_string(run) + ".log");
         std::error_code told_when_it_is_written;
         std::filesystem::create_directories(folder, told_when_it_is_written);
         std::filesystem::remove(log, told_when_it_is_written);  // of an earlier time
-        return Job{{"resume", QString::number(run)}, log};
+        return Job{arguments, log};
     });
 }
 

@@ -23,8 +23,8 @@ struct PlanOutcome;
 std::filesystem::path freeze(const Experiment& experiment, const std::filesystem::path& of, const PlanOutcome* planned,
                              const std::filesystem::path& folder);
 
-/// Starts `skippipe run` or `skippipe resume` as a process of its own that outlives the window, and finds out which run
-/// it became. `files` does what touches the disk.
+/// Starts `skippipe run`, `resume`, `extend` or `fork` as a process of its own that outlives the window, and finds out
+/// which run it became. `files` does what touches the disk.
 class Launcher : public QObject {
     Q_OBJECT
 public:
@@ -37,6 +37,10 @@ public:
     void launch(const Document& document, std::shared_ptr<const PlanOutcome> planned);
     /// Goes on with a run from its newest checkpoint.
     void resume(RunId run);
+    /// The same until so many iterations in all are done.
+    void extend(RunId run, int iterations);
+    /// Another run begins at a checkpoint of that run, with the document's settings.
+    void fork(RunId run, int iterations_done, const Document& document);
     bool is_starting() const { return starting_; }
     /// What ends the next runs by themselves: names of `--stop-on`.
     void set_stop_on(QStringList names) { stop_on_ = std::move(names); }
@@ -50,6 +54,7 @@ private:
     struct Job;
     struct Said;
     void prepare(std::function<Job()> work);
+    void go_on(RunId run, QStringList arguments);
     void start(const Job& job);
     void look();
     void take(const Said& said);

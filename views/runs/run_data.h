@@ -21,18 +21,21 @@ namespace skippipe {
 struct RunData {
     RunInfo info;
     Experiment experiment;
-    std::optional<Problem> problem;  ///< absent: the frozen experiment cannot be understood
-    Plan plan;                       ///< the first; later ones place nodes alike
+    std::optional<Problem> problem;   ///< absent: the frozen experiment cannot be understood
+    Plan plan;                        ///< the first
+    std::map<int, Plan> later_plans;  ///< that it went over to, by their first iteration
     std::vector<PlanChange> plan_changes;
     std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
     std::shared_ptr<const TimelineData> lanes = std::make_shared<const TimelineData>();
-    std::shared_ptr<const TimelineData> planned;  ///< an iteration of `plan`, evaluated; null: it has none
+    std::shared_ptr<const TimelineData> planned;               ///< an iteration of `plan`, evaluated; null: it has none
+    std::shared_ptr<const std::vector<StageReduction>> rings;  ///< how the first plan sums gradients
     std::vector<Metric> metrics;
     std::vector<RecordedDevices> devices;                      ///< of iterations in which GPUs were read
     std::optional<Evaluation> evaluation;                      ///< with stages left out; absent: there was none
     std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node], summed over them
     std::vector<double> node_busy_s;
+    int kept_iterations = 0;  ///< of so many the record has spans
     int explained_iterations = 0;
     std::map<int, double> idle_of_iteration;        ///< share of the nodes' time; of those explained
     double network_s = 0;                           ///< of the drawn network, as far as it was recorded

@@ -18,7 +18,8 @@ bool same_row(const RunInfo& a, const RunInfo& b) {
     return a.id == b.id && a.state == b.state && a.paused == b.paused && a.iterations_done == b.iterations_done &&
            a.machine_s == b.machine_s && a.tags == b.tags && a.note == b.note && a.warning == b.warning &&
            a.last_validation_loss == b.last_validation_loss && a.finished_utc == b.finished_utc &&
-           a.iteration_s == b.iteration_s && a.tokens_per_second == b.tokens_per_second && a.checkpoint == b.checkpoint;
+           a.iteration_s == b.iteration_s && a.iterations == b.iterations && a.silent == b.silent &&
+           a.tokens_per_second == b.tokens_per_second && a.checkpoint == b.checkpoint;
 }
 
 const RunInfo* find_run(const std::vector<RunInfo>& runs, RunId id) {
@@ -247,7 +248,8 @@ std::shared_ptr<const RunData> RunFeed::data(RunId id) const {
 }
 
 void RunFeed::watch(RunId id) {
-    if (!data_.emplace(id, nullptr).second) return;
+    if (watchers_[id]++ > 0) return;
+    data_.emplace(id, nullptr);
     QMetaObject::invokeMethod(record_, [record = record_, id, request = ++asked_] {
         record->watch(id);
         record->heard_of(request);
@@ -255,6 +257,13 @@ void RunFeed::watch(RunId id) {
 }
 
 void RunFeed::unwatch(RunId id) {
+    const auto found = watchers_.find(id);
+    if (found == watchers_.end() || --found->second > 0) return;
+    forget(id);
+}
+
+void RunFeed::forget(RunId id) {
+    watchers_.erase(id);
     data_.erase(id);
     QMetaObject::invokeMethod(record_, [record = record_, id] { record->unwatch(id); });
 }
@@ -295,7 +304,7 @@ void RunFeed::set_note(RunId id, const std::string& note) {
 }
 
 void RunFeed::remove(RunId id) {
-    unwatch(id);
+    forget(id);
     write([id](Reader& reader) { reader.remove(id); });
 }
 

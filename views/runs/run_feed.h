@@ -31,7 +31,7 @@ public:
     const RunInfo* run(RunId id) const;
     /// The newest run that goes on; null: none.
     const RunInfo* running() const;
-    /// Keeps a run loaded and growing: `run_grew` tells when there is more of it.
+    /// Keeps a run loaded and growing until as many have let it go: `run_grew` tells when there is more of it.
     void watch(RunId id);
     void unwatch(RunId id);
     /// The run as it was last told; null: nobody watches it, or nothing was read yet.
@@ -66,10 +66,12 @@ private:
     struct News;
     void hear(const News& news);
     void write(std::function<void(Reader&)> work);
+    void forget(RunId id);
 
     std::filesystem::path file_;
     std::vector<RunInfo> runs_;
     std::map<RunId, std::shared_ptr<const RunData>> data_;  ///< of every watched run; null: not read yet
+    std::map<RunId, int> watchers_;
     QString error_;
     bool looked_ = false, loading_ = false;
     int asked_ = 0, heard_ = 0;  ///< requests that change what is read

@@ -6,7 +6,6 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QMenu>
 #include <QMouseEvent>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
@@ -20,26 +19,6 @@ namespace {
 
 constexpr int note_rows = 3;
 constexpr int note_pause_ms = 500, removal_ms = 10'000;
-
-/// Which columns the table has, chosen by a click with the right button on their heads. The run's own stay.
-void offer_columns(QTableView& view) {
-    auto* header = view.horizontalHeader();
-    header->setContextMenuPolicy(Qt::CustomContextMenu);
-    header->setSectionsMovable(true);
-    QObject::connect(header, &QWidget::customContextMenuRequested, &view, [&view, header](QPoint place) {
-        auto* menu = new QMenu(&view);
-        menu->setObjectName("columns");
-        menu->setAttribute(Qt::WA_DeleteOnClose);
-        for (int column = RunTable::state; column < RunTable::columns; ++column) {
-            auto* action = menu->addAction(view.model()->headerData(column, Qt::Horizontal).toString());
-            action->setCheckable(true);
-            action->setChecked(!view.isColumnHidden(column));
-            QObject::connect(action, &QAction::toggled, &view,
-                             [&view, column](bool on) { view.setColumnHidden(column, !on); });
-        }
-        menu->popup(header->mapToGlobal(place));
-    });
-}
 
 }  // namespace
 
@@ -67,10 +46,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setIconSize({20, 12});
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int widths[] = {36, 58, 82, 108, 112, 96, 70, 80, 72, 116, 70};
+    const int widths[] = {36, 52, 78, 104, 104, 96, 70, 76, 72, 116, 70};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-    offer_columns(*view_);
+    offer_columns();
     words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));
     words_->setToolTip(tr("Archived runs are listed where the filter says \"archived\", or from a run's menu"));
     words_->setClearButtonEnabled(true);
@@ -172,7 +151,7 @@ void RunList::select(const std::vector<RunId>& runs) {
     for (int row = 0; row < filter_.rowCount(); ++row)
         if (const RunId id = filter_.index(row, 0).data(RunTable::run_role).toLongLong();
             std::find(runs.begin(), runs.end(), id) != runs.end())
-            rows.select(filter_.index(row, 0), filter_.index(row, RunTable::columns - 1));
+            rows.select(filter_.index(row, 0), filter_.index(row, filter_.columnCount() - 1));
     if (rows.isEmpty()) return;
     wanted_.clear();
     view_->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
@@ -231,6 +210,7 @@ void RunList::follow() {
                               ? tr("Every run is listed here with its state and results\nNone was launched yet")
                               : feed_.error());
     if (!wanted_.empty()) select(wanted_);
+    read_parameters();
     follow_selection();
 }
 

@@ -13,6 +13,8 @@
 #include "views/runs/run_feed.h"
 #include "views/runs/run_table.h"
 
+class QMenu;
+
 namespace skippipe {
 
 /// A line for a shell that repeats a run exactly: its experiment, plan and seed.
@@ -34,6 +36,9 @@ public:
     void set_marks(const RunMarks& marks);
     void select(const std::vector<RunId>& runs);
     QTableView& view() { return *view_; }
+    /// Parameters that have a column, as pointers into the experiment: "/pipeline/skip_ratio".
+    QStringList parameter_columns() const;
+    void set_parameter_columns(const QStringList& pointers);
     QLineEdit& tags() { return *tags_; }
     QPlainTextEdit& note() { return *note_; }
     QPushButton& resume_button() { return *resume_; }
@@ -50,6 +55,9 @@ Q_SIGNALS:
     void watch_requested(qint64 run);
     void launch_requested();
     void resume_requested(qint64 run);
+    void extend_requested(qint64 run);
+    void fork_requested(qint64 run);
+    void columns_changed();   ///< of parameters
     void removed(int count);  ///< they are hidden, and gone in ten seconds
 
 protected:
@@ -62,6 +70,10 @@ private:
     void follow_selection();
     void show_words(const RunInfo* run);
     void store_words();
+    // run_list_columns.cpp
+    void offer_columns();
+    void offer_parameters(QMenu& menu);
+    void read_parameters();
     // run_list_menu.cpp
     void offer_menu(QPoint place);
     void toggle_tag(const std::vector<RunId>& runs, const std::string& tag);
@@ -81,6 +93,8 @@ private:
     QWidget* empty_;
     QLabel* empty_words_;
     std::vector<RunId> wanted_;
+    bool reads_parameters_ = false;
+    std::shared_ptr<int> alive_ = std::make_shared<int>();  ///< gone with this: answers of the record come later
 };
 
 }  // namespace skippipe

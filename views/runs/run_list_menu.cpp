@@ -85,6 +85,11 @@ void RunList::offer_menu(QPoint place) {
         remove->setEnabled(!runs_on);
         remove->setText(runs_on ? tr("Delete (stop it first)") : tr("Delete"));
         menu->addSeparator();
+        if (runs.size() == 1) {
+            menu->addAction(tr("Extend…"), this, [this, id = runs.front()] { Q_EMIT extend_requested(id); });
+            menu->addAction(tr("Fork from checkpoint…"), this,
+                            [this, id = runs.front()] { Q_EMIT fork_requested(id); });
+        }
         auto* copy = menu->addAction(tr("Copy as command"), this, [this, runs] {
             QStringList lines;
             for (const RunId id : runs) lines << repeat_command(id, feed_.file());

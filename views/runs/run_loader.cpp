@@ -29,6 +29,23 @@ std::shared_ptr<const TimelineData> planned_lanes(const Problem& problem, const 
     return lanes;
 }
 
+/// Of iterations that came to their end.
+std::vector<GpuUse> gpu_use_of(const std::vector<RecordedDevices>& readings,
+                               const std::vector<IterationTime>& iterations) {
+    std::vector<GpuUse> all;
+    auto time = iterations.begin();
+    for (const auto& reading : readings) {
+        while (time != iterations.end() && time->iteration < reading.iteration) ++time;
+        if (time == iterations.end()) break;
+        if (time->iteration != reading.iteration) continue;
+        GpuUse use{time->begin_s(), time->end_s, {}};
+        for (const auto& device : reading.devices)
+            if (device.gpu.busy >= 0) use.busy.emplace_back(device.nodes, static_cast<float>(device.gpu.busy));
+        if (!use.busy.empty()) all.push_back(std::move(use));
+    }
+    return all;
+}
+
 }  // namespace
 
 RunLoader::RunLoader(Reader& reader, RunId id) {
@@ -39,8 +56,11 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
     try {
         data_.problem = make_problem(data_.experiment);
         data_.plan = parse_plan(parse_json(reader.plan_json(id), faults), *data_.problem, faults);
+        if (check_structure(*data_.problem, data_.plan).empty())
+            data_.rings =
+                std::make_shared<const std::vector<StageReduction>>(reductions_of(*data_.problem, data_.plan));
         data_.planned = planned_lanes(*data_.problem, data_.plan);
-        data_.iteration = account_plan(data_.experiment.model, *data_.problem, data_.plan);
+        data_.iteration = account_plan(data_.experiment, *data_.problem, data_.plan);
     } catch (const InputError&) {
         // An experiment that this program cannot turn into numbers still has metrics to show.
         data_.problem.reset();
@@ -59,6 +79,8 @@ bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
     }
     take_devices(reader);
     find_chunks(reader);
+    data_.kept_iterations = data_.experiment.execution.keep_spans == KeepSpans::all ? info.iterations_done
+                                                                                    : reader.kept_iterations(info.id);
     auto evaluation = reader.evaluation(data_.info.id);
     bool added = data_.metrics.size() != metrics || data_.devices.size() != devices || evaluation != data_.evaluation;
     data_.evaluation = std::move(evaluation);
@@ -186,6 +208,7 @@ std::shared_ptr<const RunData> RunLoader::snapshot() const {
     lanes->set_refetches(refetches_of(data_.metrics));
     std::vector<IterationTime> iterations;
     for (const auto& [_, time] : iteration_times(data_.metrics)) iterations.push_back(time);
+    lanes->set_gpu_use(gpu_use_of(data_.devices, iterations));
     lanes->set_iterations(std::move(iterations));
     data->lanes = std::move(lanes);
     data->explained_iterations = idle.iterations;
@@ -203,14 +226,14 @@ void RunLoader::take_plan_changes(Reader& reader) {
         Faults faults;
         auto plan = parse_plan(parse_json(reader.plan_json(data_.info.id, changes[i].iteration), faults),
                                *data_.problem, faults);
-        if (!has_errors(faults)) later_plans_[changes[i].iteration] = std::move(plan);
+        if (!has_errors(faults)) data_.later_plans[changes[i].iteration] = std::move(plan);
     }
     data_.plan_changes = std::move(changes);
 }
 
 const Plan& RunLoader::plan_at(int iteration) const {
-    const auto after = later_plans_.upper_bound(iteration);
-    return after == later_plans_.begin() ? data_.plan : std::prev(after)->second;
+    const auto after = data_.later_plans.upper_bound(iteration);
+    return after == data_.later_plans.begin() ? data_.plan : std::prev(after)->second;
 }
 
 }  // namespace skippipe

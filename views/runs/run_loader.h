@@ -43,7 +43,6 @@ private:
     const Plan& plan_at(int iteration) const;
 
     RunData data_;                     ///< without lanes and idle times
-    std::map<int, Plan> later_plans_;  ///< by their first iteration
     std::map<int, double> ends_s_;     ///< network time of iterations' ends
     std::vector<IterationRows> last_;  ///< the last iteration known, or nothing
     std::vector<Chunk> chunks_;        ///< by iteration

@@ -31,6 +31,7 @@ RunStretch::RunStretch(const RunData& run) {
     for (int node = 0; node < run.problem->nodes(); ++node)
         lanes_.set_stage(node, stages[static_cast<std::size_t>(node)]);
     lanes_.set_reductions(planned_reductions(*run.problem, run.plan));
+    lanes_.set_rings(run.rings);
 }
 
 void RunStretch::add(const RecordedSpan& row) {

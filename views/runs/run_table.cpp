@@ -80,11 +80,7 @@ QString state_words(const RunInfo& run) {
 void RunTable::set_runs(const std::vector<RunInfo>& runs) {
     const bool same = std::equal(runs.begin(), runs.end(), runs_.begin(), runs_.end(),
                                  [](const auto& a, const auto& b) { return a.id == b.id; });
-    if (same) {
-        runs_ = runs;
-        if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
-        return;
-    }
+    if (same) return take_changes(runs);
     // New runs come first and leave the others where they are.
     const auto known =
         runs_.empty() ? runs.end()
@@ -93,9 +89,9 @@ void RunTable::set_runs(const std::vector<RunInfo>& runs) {
                                                             [](const auto& a, const auto& b) { return a.id == b.id; });
     if (only_new) {
         beginInsertRows({}, 0, static_cast<int>(known - runs.begin()) - 1);
-        runs_ = runs;
+        runs_.insert(runs_.begin(), runs.begin(), known);
         endInsertRows();
-        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+        take_changes(runs);
     } else {
         beginResetModel();
         runs_ = runs;
@@ -103,10 +99,42 @@ void RunTable::set_runs(const std::vector<RunInfo>& runs) {
     }
 }
 
+/// The same runs: rows that say something else now are told, and no others; of a thousand runs one goes on.
+void RunTable::take_changes(const std::vector<RunInfo>& runs) {
+    std::vector<int> changed;
+    for (int row = 0; row < rowCount(); ++row)
+        if (auto& own = runs_[static_cast<std::size_t>(row)]; !(own == runs[static_cast<std::size_t>(row)])) {
+            own = runs[static_cast<std::size_t>(row)];
+            changed.push_back(row);
+        }
+    for (const int row : changed) Q_EMIT dataChanged(index(row, 0), index(row, columnCount() - 1));
+}
+
+void RunTable::set_parameters(std::vector<Parameter> parameters) {
+    const auto same_columns = std::equal(parameters.begin(), parameters.end(), parameters_.begin(), parameters_.end(),
+                                         [](const auto& a, const auto& b) { return a.pointer == b.pointer; });
+    if (!same_columns) {
+        if (!parameters_.empty()) {
+            beginRemoveColumns({}, columns, columnCount() - 1);
+            parameters_.clear();
+            endRemoveColumns();
+        }
+        if (!parameters.empty()) {
+            beginInsertColumns({}, columns, columns + static_cast<int>(parameters.size()) - 1);
+            parameters_ = std::move(parameters);
+            endInsertColumns();
+        }
+        return;
+    }
+    if (parameters == parameters_) return;
+    parameters_ = std::move(parameters);
+    if (!runs_.empty()) Q_EMIT dataChanged(index(0, columns), index(rowCount() - 1, columnCount() - 1));
+}
+
 void RunTable::set_marks(const RunMarks& marks) {
     if (marks == marks_) return;
     marks_ = marks;
-    if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+    if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
 QString RunTable::text(const RunInfo& run, int column) const {
@@ -146,6 +174,17 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || index.row() >= rowCount()) return {};
     const RunInfo& run = runs_[static_cast<std::size_t>(index.row())];
     const int column = index.column();
+    if (column >= columns) {
+        const auto& values = parameters_[static_cast<std::size_t>(column - columns)].values;
+        const auto found = values.find(run.id);
+        const QString text = found == values.end() ? QString{} : found->second;
+        bool is_number = false;
+        const double number = text.toDouble(&is_number);
+        if (role == Qt::DisplayRole || role == Qt::ToolTipRole) return text;
+        if (role == Qt::TextAlignmentRole && is_number) return int(Qt::AlignRight | Qt::AlignVCenter);
+        if (role == sort_role) return is_number ? QVariant(number) : QVariant(text);
+        return role == run_role ? QVariant(static_cast<qlonglong>(run.id)) : QVariant{};
+    }
     switch (role) {
         case Qt::DisplayRole: return text(run, column);
         case Qt::ForegroundRole: return column == state ? QVariant(state_colour(run)) : QVariant{};
@@ -184,7 +223,12 @@ QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role
                                  "Of this machine",
                                  "",
                                  ""};
-    if (orientation != Qt::Horizontal || section >= columns) return {};
+    if (orientation != Qt::Horizontal || section >= columnCount()) return {};
+    if (section >= columns) {
+        const auto pointer = QString::fromStdString(parameters_[static_cast<std::size_t>(section - columns)].pointer);
+        if (role == Qt::ToolTipRole) return pointer.mid(1).replace('/', ", ").replace('_', ' ');
+        return role == Qt::DisplayRole ? QVariant(pointer.section('/', -1).replace('_', ' ')) : QVariant{};
+    }
     if (role == Qt::ToolTipRole) return tr(tips[section]);
     return role == Qt::DisplayRole ? QVariant(tr(names[section])) : QVariant{};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,7 +32,17 @@ public:
     };
     static constexpr int sort_role = Qt::UserRole, run_role = Qt::UserRole + 1;
 
+    /// A parameter of the frozen experiments, in a column of its own after the others.
+    struct Parameter {
+        std::string pointer;              ///< "/pipeline/skip_ratio"
+        std::map<RunId, QString> values;  ///< of the runs that were read
+        bool operator==(const Parameter&) const = default;
+    };
+
     using QAbstractTableModel::QAbstractTableModel;
+    /// Columns for these, in their order; those that are there already keep their place.
+    void set_parameters(std::vector<Parameter> parameters);
+    const std::vector<Parameter>& parameters() const { return parameters_; }
     /// Keeps rows where only their content changed, so that selections stay.
     void set_runs(const std::vector<RunInfo>& runs);
     void set_marks(const RunMarks& marks);
@@ -41,16 +52,20 @@ public:
     int rowCount(const QModelIndex& parent = {}) const override {
         return parent.isValid() ? 0 : static_cast<int>(runs_.size());
     }
-    int columnCount(const QModelIndex& parent = {}) const override { return parent.isValid() ? 0 : columns; }
+    int columnCount(const QModelIndex& parent = {}) const override {
+        return parent.isValid() ? 0 : columns + static_cast<int>(parameters_.size());
+    }
     QVariant data(const QModelIndex& index, int role) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
+    void take_changes(const std::vector<RunInfo>& runs);
     QString text(const RunInfo& run, int column) const;
     static QVariant sort_key(const RunInfo& run, int column);
 
     std::vector<RunInfo> runs_;
     RunMarks marks_;
+    std::vector<Parameter> parameters_;
 };
 
 inline const std::string star_tag = "starred", archive_tag = "archived";

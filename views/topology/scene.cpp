@@ -263,6 +263,12 @@ void TopologyScene::show_down(std::map<std::string, QString> down) {
     mark_down();
 }
 
+void TopologyScene::show_cut(std::set<LinkKey> links) {
+    if (links == cut_) return;
+    cut_ = std::move(links);
+    mark_down();
+}
+
 void TopologyScene::mark_down() {
     for (auto& [id, item] : nodes_) item->down = down_.contains(id);
     const auto is_down = [&](const std::string& end) {
@@ -272,7 +278,10 @@ void TopologyScene::mark_down() {
                std::all_of(region->second->nodes.begin(), region->second->nodes.end(),
                            [](const NodeItem* item) { return item->down; });
     };
-    for (auto* link : links_) link->down = is_down(link->key().from) || is_down(link->key().to);
+    for (auto* link : links_) {
+        const LinkKey &key = link->key(), back{key.to, key.from};
+        link->down = is_down(key.from) || is_down(key.to) || cut_.contains(key) || cut_.contains(back);
+    }
     update();
 }
 

@@ -43,6 +43,8 @@ public:
     int stage_of(const std::string& id) const;
     /// Nodes that are lost at the time that is shown, each with the words for it; all others are there.
     void show_down(std::map<std::string, QString> down);
+    /// Links that are cut at the time that is shown, in one direction or both.
+    void show_cut(std::set<LinkKey> links);
     NodeItem* node(const std::string& id) const;
     RegionItem* region(const std::string& id) const;
     /// The link that the end of the plan's iteration waits for the longest is marked; none: an empty key.
@@ -134,6 +136,7 @@ private:
     std::vector<StageReduction> reductions_;  ///< by stage
     std::map<std::string, int> stages_;
     std::map<std::string, QString> down_;
+    std::set<LinkKey> cut_;
     std::vector<Path> paths_;
     std::vector<std::string> plan_ids_;
     bool has_plan_ = false, is_pale_ = false;

@@ -29,10 +29,13 @@ void TopologyScene::show_traffic(Traffic traffic) {
 }
 
 void TopologyScene::place_traffic() {
+    Traffic drawn = traffic_now_;
+    // Of a microbatch that is selected its way is drawn, and where on it it is.
+    if (const auto microbatch = selection_.now().microbatch) drawn = only_parcels(std::move(drawn), *microbatch);
     std::vector<NodeItem*> items;
-    if (!selection_.now().stage && !selection_.now().microbatch)
-        for (const auto& name : traffic_now_.names) items.push_back(node(name));
-    traffic_->set_traffic(items.empty() ? Traffic{} : traffic_now_, items);
+    if (!selection_.now().stage && (!selection_.now().microbatch || !drawn.parcels.empty()))
+        for (const auto& name : drawn.names) items.push_back(node(name));
+    traffic_->set_traffic(items.empty() ? Traffic{} : std::move(drawn), items);
 }
 
 void TopologyScene::show_reduction() {

@@ -10,6 +10,14 @@ int Traffic::working() const {
     return static_cast<int>(std::count_if(work.begin(), work.end(), [](const auto& now) { return now.has_value(); }));
 }
 
+Traffic only_parcels(Traffic traffic, int microbatch) {
+    traffic.busy.clear();
+    traffic.work.clear();
+    traffic.lines.clear();
+    std::erase_if(traffic.parcels, [microbatch](const Parcel& parcel) { return parcel.microbatch != microbatch; });
+    return traffic;
+}
+
 QString traffic_words(const Traffic& traffic) {
     return QObject::tr("%1 of %2 nodes work, %3 under way")
         .arg(traffic.working())

@@ -30,6 +30,7 @@ struct LineTraffic {
     int from = -1, to = -1;  ///< lanes
     double bytes_per_s = 0;  ///< over all of the stretch
     double queue_s = 0;      ///< the longest that a transfer waited for the line
+    double busy = 0;         ///< share of the stretch in which something was under way on it
 };
 
 struct Traffic {
@@ -42,6 +43,9 @@ struct Traffic {
 
     int working() const;
 };
+
+/// What is under way of that microbatch alone, without loads.
+Traffic only_parcels(Traffic traffic, int microbatch);
 
 /// "4 of 20 nodes work, 2 transfers under way".
 QString traffic_words(const Traffic& traffic);

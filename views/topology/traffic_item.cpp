@@ -17,7 +17,8 @@ constexpr double least_flow = 1.5, most_flow = 7;  ///< pixels of a line's width
 constexpr double aside = 4;                        ///< of the two ways between two nodes, apart
 constexpr double gauge_radius = node_radius + 5;
 constexpr double parcel_radius = 5;
-constexpr double reach_px = 8;  ///< of the mouse
+constexpr double palest = 0.25;  ///< of a line that is hardly used
+constexpr double reach_px = 8;   ///< of the mouse
 
 }  // namespace
 
@@ -71,10 +72,10 @@ QPainterPath TrafficItem::shape() const {
 }
 
 QString TrafficItem::line_words(const LineTraffic& line) const {
-    QStringList words{QObject::tr("%1 to %2: %3")
+    QStringList words{QObject::tr("%1 to %2: %3, in use %4 of the iteration")
                           .arg(QString::fromStdString(traffic_.names[static_cast<std::size_t>(line.from)]),
                                QString::fromStdString(traffic_.names[static_cast<std::size_t>(line.to)]),
-                               quantity(line.bytes_per_s, "B/s"))};
+                               quantity(line.bytes_per_s, "B/s"), percent(line.busy))};
     if (line.queue_s > 0) words << QObject::tr("longest wait for the line: %1").arg(duration(line.queue_s));
     for (const auto& parcel : traffic_.parcels)
         if (parcel.from == line.from && parcel.to == line.to)
@@ -86,7 +87,9 @@ QString TrafficItem::line_words(const LineTraffic& line) const {
 
 QString TrafficItem::words_at(QPointF place) const {
     for (std::size_t lane = 0; lane < nodes_.size(); ++lane) {
-        if (nodes_[lane] == nullptr || QLineF(nodes_[lane]->seen_at(), place).length() > gauge_radius + 2) continue;
+        if (lane >= traffic_.busy.size() || nodes_[lane] == nullptr ||
+            QLineF(nodes_[lane]->seen_at(), place).length() > gauge_radius + 2)
+            continue;
         const auto& now = traffic_.work[lane];
         const auto kind = now ? to_string(now->kind) : std::string_view{};
         return QObject::tr("%1 works %2 of the iteration")
@@ -116,10 +119,12 @@ void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
         const QLineF drawn = way(line.from, line.to);
         if (drawn.isNull()) continue;
         const double width = least_flow + (most_flow - least_flow) * line.bytes_per_s / most;
-        painter->setPen(QPen(mix(theme().surface, theme().accent, 0.45), width, Qt::SolidLine, Qt::RoundCap));
+        // The fuller, the darker.
+        const double tone = palest + (1 - palest) * std::clamp(line.busy, 0.0, 1.0);
+        painter->setPen(QPen(mix(theme().surface, theme().accent, tone), width, Qt::SolidLine, Qt::RoundCap));
         painter->drawLine(drawn);
     }
-    for (int lane = 0; lane < static_cast<int>(nodes_.size()); ++lane) paint_node(painter, lane);
+    for (int lane = 0; lane < static_cast<int>(traffic_.busy.size()); ++lane) paint_node(painter, lane);
     for (const auto& parcel : traffic_.parcels) paint_parcel(painter, parcel);
 }
 
@@ -144,7 +149,20 @@ void TrafficItem::paint_parcel(QPainter* painter, const Parcel& parcel) const {
     const QColor colour = parcel.kind == SpanKind::transfer_reduction ? theme().reduction : theme().accent;
     painter->setPen(QPen(forward ? theme().surface : colour, 2));
     painter->setBrush(forward ? colour : theme().surface);
-    painter->drawEllipse(drawn.pointAt(parcel.share), parcel_radius, parcel_radius);
+    const QPointF at = drawn.pointAt(parcel.share);
+    painter->drawEllipse(at, parcel_radius, parcel_radius);
+    if (parcel.microbatch < 0) return;
+    // Its number beside it, on a ground of its own: lines run below.
+    painter->setFont(small_font());
+    const QString number = QString::number(parcel.microbatch);
+    const QFontMetricsF metrics(painter->font());
+    const QRectF box(at.x() + parcel_radius + 2, at.y() - metrics.height() / 2, metrics.horizontalAdvance(number) + 4,
+                     metrics.height());
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(theme().surface);
+    painter->drawRect(box);
+    painter->setPen(theme().text);
+    painter->drawText(box, Qt::AlignCenter, number);
 }
 
 }  // namespace skippipe

@@ -25,7 +25,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
       pages_(new QStackedWidget),
       design_(new DesignPage(document_, selection_, plans_)),
       watch_(new WatchPage(feed_, selection_)),
-      compare_(new ComparePage(feed_, document_, planners, sweeper_)),
+      compare_(new ComparePage(feed_, selection_, document_, planners, sweeper_)),
       rail_(new QButtonGroup(this)),
       status_(new QLabel),
       times_(new QLabel),
@@ -77,6 +77,9 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     });
     connect(bar_, &TopBar::pause_requested, this, [this] { ask_pause(true); });
     connect(bar_, &TopBar::resume_requested, this, [this] { ask_pause(false); });
+    connect(bar_, &TopBar::extend_requested, this, [this] {
+        if (const auto* run = feed_.running()) ask_extension(run->id);
+    });
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) {
         if (may_lose_document()) open_template(name);
         design_->canvas().setFocus();  // where its keys count
@@ -92,6 +95,8 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(watch_, &WatchPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });
     connect(watch_, &WatchPage::resume_requested, this, &MainWindow::resume_run);
     connect(&compare_->list(), &RunList::resume_requested, this, &MainWindow::resume_run);
+    connect(&compare_->list(), &RunList::extend_requested, this, &MainWindow::ask_extension);
+    connect(&compare_->list(), &RunList::fork_requested, this, &MainWindow::ask_checkpoint);
     connect(&compare_->list(), &RunList::removed, this, [this](int count) {
         banner_->show_message(count == 1 ? tr("The run is deleted") : tr("%1 runs are deleted").arg(count),
                               {{tr("Undo"), [this] { compare_->list().undo_removal(); }}});

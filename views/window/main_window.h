@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include <QButtonGroup>
 #include <QLabel>
@@ -78,6 +79,10 @@ public:
     /// Why no run can start now, whatever it is.
     QString what_is_under_way() const;
     void resume_run(qint64 run);
+    /// Trains it for so many iterations in all: one that goes on is told, any other goes on from its newest checkpoint.
+    void extend_run(RunId run, int iterations);
+    /// Another run begins at that checkpoint, with the settings of the open document.
+    void fork_run(RunId run, int iterations_done);
     /// The run that exports take: the first selected where runs are compared, else the one that is watched; 0: none.
     RunId run_in_sight() const;
     /// Writes a run into a file, away from the window's thread; the banner says when it is there, or why not.
@@ -143,6 +148,10 @@ private:
     void recall_stop_rules();
     void follow_pause(const RunInfo* run);
     void ask_pause(bool pause);
+    void ask_extension(RunId run);
+    /// The one that goes on, else the one in sight.
+    RunId run_to_extend() const { return feed_.running() != nullptr ? feed_.running()->id : run_in_sight(); }
+    void ask_checkpoint(RunId run);
     void follow_launch();
     void take_measured_values(const Experiment& measured);
     void follow_plan();
@@ -175,6 +184,7 @@ private:
     QProgressBar* progress_;
     std::map<RunId, RunState> known_;
     std::map<RunId, std::string> warned_;
+    std::set<RunId> silent_;                             ///< that gave no sign of life and were told of
     std::optional<std::pair<RunId, bool>> pause_asked_;  ///< a run was told to pause, or to resume
     bool launch_when_planned_ = false;
     QString settings_file_;
@@ -182,7 +192,7 @@ private:
     std::unique_ptr<ViewKeys> view_keys_;
     ThemeChoice theme_ = ThemeChoice::system;
     std::array<QAction*, 3> theme_actions_{};
-    std::array<QAction*, 2> stop_actions_{};
+    std::array<QAction*, 3> stop_actions_{};
 };
 
 /// What runs and how long it still takes: the status bar's words. What computes nothing is a simulation.

@@ -69,9 +69,15 @@ void MainWindow::make_actions() {
     make_theme_menu(*view);
     auto* run = menuBar()->addMenu(tr("&Run"));
     add_action(*run, tr("Launch"), QKeySequence(Qt::CTRL | Qt::Key_Return), [this] { launch(); });
-    add_action(*run, tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), [this] { bar_->stop_button().click(); });
+    add_action(*run, tr("Stop after this iteration"), QKeySequence(Qt::CTRL | Qt::Key_Period),
+               [this] { bar_->stop_button().click(); });
     add_action(*run, tr("Pause or resume"), QKeySequence(Qt::CTRL | Qt::Key_P),
                [this] { bar_->pause_button().click(); });
+    add_action(*run, tr("Extend…"), {}, [this] { ask_extension(run_to_extend()); });
+    add_action(*run, tr("Fork from checkpoint…"), {}, [this] {
+        if (const RunId one = run_in_sight(); one != 0) return ask_checkpoint(one);
+        banner_->show_message(tr("There is no run to fork: launch one first"));
+    });
     add_action(*run, tr("Log"), QKeySequence(Qt::CTRL | Qt::Key_L), [this] {
         show_workspace(watch);
         watch_->show_log();

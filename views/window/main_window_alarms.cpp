@@ -5,6 +5,7 @@
 #include <QSettings>
 
 #include "views/runs/run_table.h"
+#include "views/theme/numbers.h"
 #include "views/window/desktop_notes.h"
 #include "views/window/main_window.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 /// Of `--stop-on`, as the menu says it.
 constexpr std::pair<const char*, const char*> rules[] = {{"spike", "A loss or gradient jumps"},
-                                                         {"disk", "The disk fills up"}};
+                                                         {"disk", "The disk fills up"},
+                                                         {"silence", "Its worker says nothing for 5 s"}};
 constexpr auto stop_key = "stop_on";
 
 }  // namespace
@@ -31,6 +33,16 @@ void MainWindow::tell_changes() {
             const QString words = tr("Run %1 %2").arg(now.id).arg(state_words(now).toLower()) +
                                   (badly ? ": " + QString::fromStdString(now.error) : QString{});
             if (badly) banner_->show_message(words);
+            note(words, now);
+        }
+        if (!now.silent) {
+            silent_.erase(now.id);
+        } else if (silent_.insert(now.id).second) {
+            const QString words = tr("Run %1 has given no sign of life for %2: its process is stopped, or its record "
+                                     "cannot be written")
+                                      .arg(now.id)
+                                      .arg(duration(silent_after_s));
+            banner_->show_message(words);
             note(words, now);
         }
         const bool was_running = before == known_.end() || now.state == RunState::running;

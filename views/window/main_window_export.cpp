@@ -129,7 +129,7 @@ void MainWindow::export_picture(const QString& file) {
 }
 
 void MainWindow::export_curves(const CurvePanel& curves, CurveFormat format, const QString& file) {
-    write_picture(file, [bytes = curves.exported(format)] { return bytes; });
+    write_picture(file, curves.exporter(format));
 }
 
 void MainWindow::ask_curve_file(const CurvePanel& curves, CurveFormat format) {

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The main window's runs: launched, told what to do, followed; and this machine measured.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include <QInputDialog>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QStatusBar>
+
+#include "core/record/checkpoints.h"
 #include "views/theme/numbers.h"
 #include "core/record/import.h"
 #include "views/window/main_window.h"
@@ -54,6 +61,7 @@ void MainWindow::follow_runs() {
     const RunInfo* run = feed_.running();
     follow_pause(run);
     progress_->setVisible(run != nullptr || prober_.is_measuring());
+    bar_->set_extend(run != nullptr);
     bar_->set_stop(run != nullptr || launch_when_planned_ || prober_.is_measuring());
     if (run != nullptr) {
         progress_->setMaximum(std::max(run->iterations, 1));
@@ -127,6 +135,59 @@ void MainWindow::follow_launch() {
 void MainWindow::resume_run(qint64 run) {
     if (const QString why = what_is_under_way(); !why.isEmpty()) return banner_->show_message(why);
     launcher_.resume(run);
+}
+
+void MainWindow::extend_run(RunId id, int iterations) {
+    const RunInfo* run = feed_.run(id);
+    if (run == nullptr) return;
+    if (iterations <= run->iterations)
+        return banner_->show_message(tr("Run %1 has %2 iterations already").arg(id).arg(run->iterations));
+    if (run->state == RunState::running) {
+        feed_.send(id, "extend",
+                   QJsonDocument(QJsonObject{{"iterations", iterations}}).toJson(QJsonDocument::Compact).toStdString());
+        return statusBar()->showMessage(tr("Run %1 was told to go on to %2 iterations").arg(id).arg(iterations), 8000);
+    }
+    if (const QString why = what_is_under_way(); !why.isEmpty()) return banner_->show_message(why);
+    launcher_.extend(id, iterations);
+}
+
+void MainWindow::ask_extension(RunId id) {
+    const RunInfo* run = feed_.run(id);
+    if (run == nullptr) return banner_->show_message(tr("There is no run to extend: launch one first"));
+    bool wanted = false;
+    const int iterations = QInputDialog::getInt(
+        this, tr("Extend run %1").arg(id),
+        run->state == RunState::running
+            ? tr("Iterations in all; it has %1").arg(run->iterations)
+            : tr("Iterations in all; it has %1 and goes on from its newest checkpoint").arg(run->iterations),
+        run->iterations + std::max(run->iterations / 2, 1), run->iterations + 1, 1'000'000'000, 1, &wanted);
+    if (wanted) extend_run(id, iterations);
+}
+
+void MainWindow::fork_run(RunId run, int iterations_done) {
+    if (const QString why = why_not_launch(); !why.isEmpty()) return banner_->show_message(why);
+    launcher_.fork(run, iterations_done, document_);
+}
+
+/// Which ones there are lies on the disk.
+void MainWindow::ask_checkpoint(RunId run) {
+    const auto found = std::make_shared<std::vector<CheckpointFolder>>();
+    feed_.ask([found, run, record = feed_.file()](Reader&) { *found = list_checkpoints(record, run); },
+              [this, found, run](const QString& fault) {
+                  if (!fault.isEmpty()) return banner_->show_message(fault);
+                  if (found->empty())
+                      return banner_->show_message(
+                          tr("Run %1 has no checkpoint: it wrote none (Training, Checkpoint every)").arg(run));
+                  QStringList choices;
+                  for (const auto& one : *found) choices << tr("After %1 iterations").arg(one.iterations_done);
+                  bool wanted = false;
+                  const QString chosen = QInputDialog::getItem(
+                      this, tr("Fork run %1").arg(run),
+                      tr("Another run begins at this checkpoint, with the settings of the open experiment"), choices, 0,
+                      false, &wanted);
+                  if (wanted)
+                      fork_run(run, (*found)[static_cast<std::size_t>(choices.indexOf(chosen))].iterations_done);
+              });
 }
 
 void MainWindow::launch() {

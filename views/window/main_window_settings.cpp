@@ -25,10 +25,10 @@ constexpr int most_recent = 8;
 constexpr std::pair<ThemeChoice, const char*> choices[] = {
     {ThemeChoice::system, "system"}, {ThemeChoice::light, "light"}, {ThemeChoice::dark, "dark"}};
 
-/// Where marks of runs are kept: of each record its own, by the place of its file.
-QString marks_key(const std::filesystem::path& record) {
+/// Where what was said of runs is kept: of each record its own, by the place of its file.
+QString key_of(const char* what, const std::filesystem::path& record) {
     const auto place = QByteArray::fromStdString(std::filesystem::absolute(record).lexically_normal().string());
-    return "runs/" + QCryptographicHash::hash(place, QCryptographicHash::Sha1).toHex().left(16);
+    return QString(what) + '/' + QCryptographicHash::hash(place, QCryptographicHash::Sha1).toHex().left(16);
 }
 
 }  // namespace
@@ -77,13 +77,23 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
             splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray());
     auto& list = compare_->list();
     auto* columns = list.view().horizontalHeader();
+    list.set_parameter_columns(settings.value("columns/parameters").toStringList());
+    connect(&list, &RunList::columns_changed, this, [this] {
+        QSettings(settings_file_, QSettings::IniFormat)
+            .setValue("columns/parameters", compare_->list().parameter_columns());
+    });
     if (columns->restoreState(settings.value("columns/runs").toByteArray()))
         list.view().sortByColumn(columns->sortIndicatorSection(), columns->sortIndicatorOrder());
     for (const auto& [key, panel] : curve_panels()) panel->restore(settings.value(key).toStringList());
-    list.set_marks(marks_of(settings.value(marks_key(feed_.file())).toStringList()));
+    list.set_marks(marks_of(settings.value(key_of("runs", feed_.file())).toStringList()));
     connect(&list, &RunList::marks_changed, this, [this] {
         QSettings(settings_file_, QSettings::IniFormat)
-            .setValue(marks_key(feed_.file()), to_words(compare_->list().marks()));
+            .setValue(key_of("runs", feed_.file()), to_words(compare_->list().marks()));
+    });
+    watch_->set_bookmarks(RunBookmarks::from(settings.value(key_of("bookmarks", feed_.file())).toStringList()));
+    connect(watch_, &WatchPage::bookmarks_changed, this, [this] {
+        QSettings(settings_file_, QSettings::IniFormat)
+            .setValue(key_of("bookmarks", feed_.file()), watch_->bookmarks().words());
     });
 }
 

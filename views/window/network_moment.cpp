@@ -20,6 +20,7 @@ Traffic traffic_loads(const TimelineData& data, double begin_s, double end_s) {
     Traffic traffic;
     const double stretch_s = std::max(end_s - begin_s, 1e-12);
     std::map<std::pair<int, int>, LineTraffic> lines;
+    std::map<std::pair<int, int>, double> until_s;  ///< what is counted of the line's time
     for (int lane = 0; lane < static_cast<int>(data.lanes().size()); ++lane) {
         traffic.names.push_back(data.lanes()[static_cast<std::size_t>(lane)].name);
         double busy_s = 0;
@@ -37,6 +38,11 @@ Traffic traffic_loads(const TimelineData& data, double begin_s, double end_s) {
                 line.from = lane;
                 line.to = span.to_node;
                 line.bytes_per_s += static_cast<double>(span.bytes) * part_within(span, begin_s, end_s) / stretch_s;
+                // Transfers come by their start, and may overlap: time counts once.
+                auto& counted_s = until_s.try_emplace({lane, span.to_node}, begin_s).first->second;
+                const double to_s = std::min(span.end_s, end_s);
+                line.busy += std::max(0.0, to_s - std::max(span.start_s, counted_s)) / stretch_s;
+                counted_s = std::max(counted_s, to_s);
                 line.queue_s = std::max(line.queue_s, static_cast<double>(span.queue_s));
             },
             [](const Fold&) {});
@@ -61,6 +67,28 @@ Traffic at_moment(const TimelineData& data, double at_s, Traffic traffic) {
             [](const Fold&) {});
     }
     return traffic;
+}
+
+std::set<LinkKey> cut_links(const std::vector<Failure>& failures, double at_s) {
+    std::set<LinkKey> cut;
+    for (const auto& one : failures) {
+        const auto arrow = one.target.find("->");
+        if (one.kind != FailureKind::link_cut || !one.at_s || arrow == std::string::npos || at_s < *one.at_s) continue;
+        if (one.rejoin_after_s && at_s >= *one.at_s + *one.rejoin_after_s) continue;
+        cut.insert({one.target.substr(0, arrow), one.target.substr(arrow + 2)});
+    }
+    return cut;
+}
+
+std::vector<Loss> losses_at(const TimelineData& data, double at_s) {
+    std::vector<Loss> now;
+    for (const auto& loss : data.losses()) {
+        double until_s = std::max(loss.end_s, loss.begin_s + loss.recovery_s.value_or(0));
+        if (const auto* one = iteration_at(data.iterations(), loss.begin_s); one != nullptr)
+            until_s = std::max(until_s, one->end_s);
+        if (loss.begin_s <= at_s && at_s <= until_s) now.push_back(loss);
+    }
+    return now;
 }
 
 Traffic traffic_at(const TimelineData& data, double at_s, double begin_s, double end_s) {

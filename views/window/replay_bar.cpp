@@ -24,7 +24,11 @@ constexpr double play_s = 15;
 }  // namespace
 
 ReplayBar::ReplayBar(QWidget* parent)
-    : QWidget(parent), play_(new QToolButton), slider_(new QSlider(Qt::Horizontal)), words_(new ElidedLabel) {
+    : QWidget(parent),
+      play_(new QToolButton),
+      slider_(new QSlider(Qt::Horizontal)),
+      words_(new ElidedLabel),
+      event_(new ElidedLabel) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     column->setSpacing(0);
@@ -34,6 +38,10 @@ ReplayBar::ReplayBar(QWidget* parent)
     row->addWidget(slider_, 1);
     column->addLayout(row);
     column->addWidget(words_);
+    column->addWidget(event_);
+    event_->setObjectName("replay_event");
+    event_->setProperty("role", "bad");
+    event_->hide();
     play_->setObjectName("replay_play");
     play_->setToolTip(tr("Plays what is in sight of the timeline"));
     slider_->setObjectName("replay");
@@ -71,6 +79,12 @@ void ReplayBar::set_moment(double seconds) {
 }
 
 void ReplayBar::set_words(const QString& words) { words_->setText(words); }
+
+void ReplayBar::set_event(const QString& words) {
+    event_->setText(words);
+    event_->setToolTip(words);
+    event_->setVisible(!words.isEmpty());
+}
 
 void ReplayBar::play(bool on) {
     play_->setText(on ? QString::fromUtf8("❚❚") : QString::fromUtf8("▶"));

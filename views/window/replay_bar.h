@@ -26,6 +26,8 @@ public:
     void set_moment(double seconds);
     /// What goes on then.
     void set_words(const QString& words);
+    /// What befalls the network then: losses, cuts; empty: nothing does.
+    void set_event(const QString& words);
     void play(bool on);
     bool is_playing() const { return timer_.isActive(); }
 
@@ -38,7 +40,7 @@ private:
 
     QToolButton* play_;
     QSlider* slider_;
-    QLabel* words_;
+    QLabel *words_, *event_;
     QTimer timer_;
     QElapsedTimer clock_;
     double begin_s_ = 0, end_s_ = 1, moment_s_ = 1;

@@ -21,7 +21,8 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
       planner_(new QComboBox),
       launch_(new QPushButton(tr("Launch"))),
       pause_(new QPushButton(tr("Pause"))),
-      stop_(new QPushButton(tr("Stop"))) {
+      stop_(new QPushButton(tr("Stop"))),
+      extend_(new QPushButton(tr("Extend…"))) {
     setObjectName("bar");
     setAttribute(Qt::WA_StyledBackground);
     setFixedHeight(size::bar);
@@ -52,6 +53,9 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     pause_->setObjectName("pause");
     stop_->setObjectName("stop");
     stop_->setEnabled(false);
+    extend_->setObjectName("extend");
+    extend_->setToolTip(tr("Gives the run more iterations while it goes on"));
+    extend_->hide();
 
     const auto label = [&](const QString& words, QWidget* buddy) {
         auto* l = new QLabel(words);
@@ -71,6 +75,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     row->addWidget(launch_);
     row->addWidget(pause_);
     row->addWidget(stop_);
+    row->addWidget(extend_);
     set_pause(Pause::impossible, false);
 
     connect(name_, &QLineEdit::textEdited, this, [this](const QString& text) {
@@ -90,6 +95,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
         if (pause_does_ == Pause::resume) Q_EMIT resume_requested();
     });
     connect(stop_, &QPushButton::clicked, this, &TopBar::stop_requested);
+    connect(extend_, &QPushButton::clicked, this, &TopBar::extend_requested);
     connect(&document, &Document::changed, this, &TopBar::follow);
     connect(&document, &Document::file_changed, this, &TopBar::follow);
     follow();

@@ -20,12 +20,15 @@ public:
     /// Launch is off while `why_not` says something; it becomes the button's tooltip.
     void set_launch(const QString& why_not);
     void set_stop(bool possible);
+    /// Whether a run goes on that can be given more iterations; else the button is not there.
+    void set_extend(bool possible) { extend_->setVisible(possible); }
     /// What the pause button does; `told`: the run was told and has not done it yet.
     enum class Pause { impossible, pause, resume };
     void set_pause(Pause what, bool told);
     QPushButton& pause_button() { return *pause_; }
     QPushButton& launch_button() { return *launch_; }
     QPushButton& stop_button() { return *stop_; }
+    QPushButton& extend_button() { return *extend_; }
     QDoubleSpinBox& skip_ratio() { return *skip_; }
 
 Q_SIGNALS:
@@ -33,6 +36,7 @@ Q_SIGNALS:
     void stop_requested();
     void pause_requested();
     void resume_requested();
+    void extend_requested();
 
 private:
     void follow();
@@ -43,7 +47,7 @@ private:
     QLabel *state_, *skip_words_;
     QDoubleSpinBox* skip_;
     QComboBox* planner_;
-    QPushButton *launch_, *pause_, *stop_;
+    QPushButton *launch_, *pause_, *stop_, *extend_;
     Pause pause_does_ = Pause::impossible;
 };
 

@@ -31,6 +31,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       by_stage_(new SplitTable(tr("Idle time by stage"))),
       by_node_(new SplitTable(tr("Idle time by node"))),
       devices_(new DevicePanel),
+      in_sight_(new QCheckBox(tr("In sight"))),
       differences_(new DifferenceTable),
       failures_(new FailurePanel),
       loss_key_(new LossKey),
@@ -109,6 +110,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
         replay_->set_moment(seconds);
         follow_replay();
     });
+    connect(timeline_, &TimelineView::bookmarks_changed, this, &WatchPage::keep_bookmarks);
     connect(timeline_, &TimelineView::stage_activated, this, [this](int stage) {
         Selection s = selection_.now();
         s.stage = s.stage == stage ? std::nullopt : std::optional{stage};
@@ -150,6 +152,19 @@ QWidget* WatchPage::idle_tabs() {
     tabs->addTab(by_stage_, tr("By stage"));
     tabs->addTab(by_node_, tr("By node"));
     tabs->setTabVisible(tabs->addTab(devices_, tr("Devices")), false);
+    in_sight_->setObjectName("idle_in_sight");
+    in_sight_->setToolTip(tr("Idle times of what is in sight of the timeline, else of the whole run"));
+    tabs->setCornerWidget(in_sight_);
+    connect(in_sight_, &QCheckBox::toggled, this, [this] {
+        show_idle();
+        show_splits();
+    });
+    connect(&zoom_, &TimeZoom::changed, this, [this] {
+        if (!in_sight_->isChecked()) return;
+        show_idle();
+        show_splits();
+    });
+    connect(idle_, &IdlePanel::help_wanted, this, &WatchPage::ask_what_helps);
     connect(by_stage_, &SplitTable::chosen, this,
             [this](int stage) { selection_.select(stage < 0 ? Selection{} : Selection{.stage = stage}); });
     connect(by_node_, &SplitTable::chosen, this, [this](int node) {
@@ -235,6 +250,14 @@ QToolButton* WatchPage::lanes_button() {
     counters->setCheckable(true);
     counters->setToolTip(tr("Microbatches in memory, bytes a second and busy share, of the selected node or of all"));
     connect(counters, &QAction::toggled, timeline_, &TimelineView::set_counters);
+    auto* lines = menu->addAction(tr("Lines"));
+    lines->setObjectName("show_lines");
+    lines->setCheckable(true);
+    lines->setToolTip(tr("A row a line below the nodes: transfers in its queue, on the wire, and on their way"));
+    connect(lines, &QAction::toggled, this, [this](bool on) {
+        shows_lines_ = on;
+        show_lines();
+    });
     auto* plan = menu->addAction(tr("Planned under done"));
     plan->setObjectName("show_planned");
     plan->setCheckable(true);

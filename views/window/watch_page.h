@@ -8,12 +8,14 @@
 
 #include "views/curves/curve_panel.h"
 #include "views/document/document.h"
+#include "views/document/file_reader.h"
 #include "views/document/selection_model.h"
 #include "views/idle/device_panel.h"
 #include "views/idle/idle_panel.h"
 #include "views/idle/split_table.h"
 #include "views/runs/failure_panel.h"
 #include "views/runs/run_feed.h"
+#include "views/runs/run_bookmarks.h"
 #include "views/runs/run_log.h"
 #include "views/timeline/difference_table.h"
 #include "views/timeline/find_bar.h"
@@ -51,6 +53,9 @@ public:
     LossKey& loss_key() { return *loss_key_; }
     /// Looks for spans and waits (Ctrl+F).
     FindBar& find_bar() { return *find_; }
+    /// Instants that were marked, of each run that has some.
+    const RunBookmarks& bookmarks() const { return bookmarks_; }
+    void set_bookmarks(RunBookmarks bookmarks);
     /// What the run said, and how it is shown.
     RunLog& log() { return *log_; }
     void show_log();
@@ -70,6 +75,7 @@ Q_SIGNALS:
     void resume_requested(qint64 run);
     void run_changed();              ///< another run is shown
     void told(const QString& what);  ///< a run was told something
+    void bookmarks_changed();        ///< of the run that is shown, by whoever looks
 
 private:
     enum class Grouping { none, stage, region, rank };
@@ -92,15 +98,23 @@ private:
     void want_what_is_in_sight();
     void follow_resume();
     void show_one_iteration();
+    void show_lines();
+    void show_bookmarks();
+    void keep_bookmarks();
 
     // watch_page_selection.cpp
     double shown_time() const;
     bool has_selected_time() const;
     void show_down();
     void show_moment();
+    void show_plan_at(int iteration);
+    void show_events(double at_s);
     void follow_replay();
     void show_idle();
     void show_splits();
+    std::vector<IdleSplit> node_splits() const;
+    bool is_of_sight() const;
+    void ask_what_helps();
     void show_devices();
     void show_differences();
     const IterationTime* chosen_iteration() const;
@@ -121,6 +135,8 @@ private:
     SplitTable *by_stage_, *by_node_;
     DevicePanel* devices_;
     QTabWidget* idle_tabs_ = nullptr;
+    QCheckBox* in_sight_;
+    FileReader helps_;  ///< computes what would help, on a thread of its own
     DifferenceTable* differences_;
     FailurePanel* failures_;
     LossKey* loss_key_;
@@ -139,14 +155,25 @@ private:
         double begin_s = 0, end_s = 0;
         bool operator==(const LoadsKey&) const = default;
     };
+    std::pair<RunId, int> plan_since_{0, 0};  ///< of which run, from which iteration on, is the plan that is shown
     Traffic loads_;
     LoadsKey loads_of_;
     QCheckBox* follow_;
     QComboBox *runs_, *colour_;
+    /// What the box of runs says.
+    struct ListedRun {
+        RunId id = 0;
+        RunState state = RunState::running;
+        bool paused = false;
+    };
+    std::vector<ListedRun> listed_;
     QWidget *content_, *empty_;
     QPushButton* resume_;
     Grouping grouping_ = Grouping::none;
-    bool shows_plan_ = false;
+    bool shows_plan_ = false, shows_lines_ = false;
+    std::pair<RunId, std::size_t> lines_of_{0, 0};  ///< whose lines are known, and of how many spans
+    std::shared_ptr<const LineRows> lines_;
+    RunBookmarks bookmarks_;
     QString hindrance_;
     std::optional<double> back_after_s_;  ///< what was entered last
     RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn

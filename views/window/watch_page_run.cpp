@@ -32,6 +32,7 @@ QString new_plan_reasons(const RunData& run) {
 
 void WatchPage::show_run(RunId run) {
     if (run == run_) return;
+    if (run_ > 0) feed_.unwatch(run_);
     run_ = run;
     first_look_ = true;
     zoom_.set_follows(true);
@@ -45,8 +46,16 @@ void WatchPage::show_run(RunId run) {
 void WatchPage::list_runs() {
     if (runs_->view()->isVisible()) return;  // someone is choosing
     const QSignalBlocker quiet(runs_);
+    const auto same = [](const RunInfo& now, const ListedRun& then) {
+        return now.id == then.id && now.state == then.state && now.paused == then.paused;
+    };
+    const auto& runs = feed_.runs();
+    if (std::equal(runs.begin(), runs.end(), listed_.begin(), listed_.end(), same))
+        return runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
+    listed_.clear();
+    for (const auto& run : runs) listed_.push_back({run.id, run.state, run.paused});
     runs_->clear();
-    for (const auto& run : feed_.runs())
+    for (const auto& run : runs)
         runs_->addItem(
             tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()),
             static_cast<qlonglong>(run.id));
@@ -74,6 +83,8 @@ void WatchPage::refresh() {
                         .arg(data->info.iterations_done)
                         .arg(data->info.iterations) +
                     new_plan_words(*data);
+    if (data->kept_iterations < data->info.iterations_done)
+        words += tr(", spans of %1 of them kept").arg(data->kept_iterations);
     if (feed_.is_loading())
         words += tr(", reading");
     else if (!data->unread.empty())
@@ -94,6 +105,8 @@ void WatchPage::refresh() {
     }
     zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
     timeline_->set_data(data->lanes);
+    show_bookmarks();
+    show_lines();
     show_groups();
     want_what_is_in_sight();
     show_idle();
@@ -106,6 +119,7 @@ void WatchPage::refresh() {
 
 void WatchPage::show_network(const RunData& run) {
     network_of_ = run.info.id;
+    plan_since_ = {run.info.id, 0};
     network_document_.start_new(run.experiment);
     network_->scene_model().show_plan(run.problem ? &run.plan : nullptr,
                                       run.problem ? run.problem->node_ids : PerNode<std::string>{});
@@ -128,6 +142,33 @@ void WatchPage::want_what_is_in_sight() {
     if (!shown_ || first_look_) return;
     for (const auto& [begin, end] : shown_->unread)
         if (begin < zoom_.end() && end > zoom_.begin()) return feed_.want(run_, zoom_.begin(), zoom_.end());
+}
+
+/// Those that the plan uses, and where it has no timeline of its own, the run.
+void WatchPage::show_lines() {
+    if (!shows_lines_ || !shown_ || !shown_->problem) return timeline_->set_lines(nullptr);
+    const auto& data = shown_->planned ? *shown_->planned : *shown_->lanes;
+    if (const std::pair now{run_, data.span_count()}; lines_of_ != now) {
+        lines_of_ = now;
+        lines_ = std::make_shared<const LineRows>(line_rows(data, *shown_->problem));
+    }
+    timeline_->set_lines(lines_);
+}
+
+void WatchPage::show_bookmarks() {
+    const QSignalBlocker quiet(timeline_);
+    timeline_->set_bookmarks(bookmarks_.of({shown_->info.id, shown_->info.started_utc}));
+}
+
+void WatchPage::keep_bookmarks() {
+    if (!shown_ || shown_->info.id != run_) return;
+    bookmarks_.set({run_, shown_->info.started_utc}, timeline_->bookmarks());
+    Q_EMIT bookmarks_changed();
+}
+
+void WatchPage::set_bookmarks(RunBookmarks bookmarks) {
+    bookmarks_ = std::move(bookmarks);
+    if (shown_) show_bookmarks();
 }
 
 void WatchPage::set_hindrance(const QString& hindrance) {

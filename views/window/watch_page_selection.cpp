@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/analysis/device_use.h"
+#include "views/idle/what_helps.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/span_table.h"
 #include "views/window/network_moment.h"
@@ -33,10 +34,24 @@ const IterationTime* WatchPage::chosen_iteration() const {
     return has_selected_time() ? iteration_at(iterations, shown_time()) : &iterations.back();
 }
 
+bool WatchPage::is_of_sight() const { return in_sight_->isChecked() && shown_ && shown_->problem; }
+
+/// Of all iterations that were explained, or of what is in sight: sums of the lanes there.
+std::vector<IdleSplit> WatchPage::node_splits() const {
+    if (!is_of_sight()) return split_nodes(shown_->node_idle_s, shown_->node_busy_s);
+    std::vector<IdleSplit> splits;
+    for (int lane = 0; lane < static_cast<int>(shown_->lanes->lanes().size()); ++lane) {
+        const auto sum = shown_->lanes->statistics(lane, lane, std::max(zoom_.begin(), 0.0),
+                                                   std::min(zoom_.end(), shown_->lanes->extent_s()));
+        splits.push_back({sum.busy_s, sum.idle_s});
+    }
+    return splits;
+}
+
 void WatchPage::show_splits() {
     std::vector<SplitTable::Row> nodes, stages;
     if (shown_ && shown_->problem) {
-        const auto splits = split_nodes(shown_->node_idle_s, shown_->node_busy_s);
+        const auto splits = node_splits();
         std::vector<int> stage_of;
         for (std::size_t lane = 0; lane < shown_->lanes->lanes().size() && lane < splits.size(); ++lane) {
             stage_of.push_back(shown_->lanes->lanes()[lane].stage);
@@ -110,7 +125,33 @@ void WatchPage::show_moment() {
         loads_of_ = {shown_->lanes, begin_s, end_s};
     }
     if (network_of_ == run_) network_->scene_model().show_traffic(at_moment(lanes, at_s, loads_));
+    show_plan_at(one != nullptr ? (inside ? one->iteration : one->iteration + 1) : 0);
+    show_events(at_s);
     replay_->set_words(tr("%1: %2").arg(duration(at_s), traffic_words(network_->scene_model().traffic())));
+}
+
+/// Nodes serve the stages that they had then.
+void WatchPage::show_plan_at(int iteration) {
+    if (network_of_ != run_ || !shown_->problem) return;
+    const auto after = shown_->later_plans.upper_bound(iteration);
+    const int since = after == shown_->later_plans.begin() ? 0 : std::prev(after)->first;
+    if (plan_since_ == std::pair{run_, since}) return;
+    plan_since_ = {run_, since};
+    const Plan& plan = since == 0 ? shown_->plan : shown_->later_plans.at(since);
+    network_->scene_model().show_plan(&plan, shown_->problem->node_ids);
+    network_->scene_model().show_reductions(reductions_of(*shown_->problem, plan));
+}
+
+/// Losses and cuts of that moment: on the network and in a line below it.
+void WatchPage::show_events(double at_s) {
+    QStringList lines;
+    for (const auto& loss : losses_at(*shown_->lanes, at_s)) lines << describe_loss(loss).join(", ");
+    if (const auto* lost = shown_->lanes->lost_at(at_s)) lines << describe_lost_time(*lost).front();
+    const auto cut = cut_links(shown_->experiment.failures, at_s);
+    for (const auto& link : cut)
+        lines << tr("%1->%2 is cut").arg(QString::fromStdString(link.from), QString::fromStdString(link.to));
+    if (network_of_ == run_) network_->scene_model().show_cut(cut);
+    replay_->set_event(lines.join("; "));
 }
 
 void WatchPage::show_down() {
@@ -130,37 +171,32 @@ void WatchPage::show_idle() {
         idle_->show_nothing(tr("Causes appear after the first whole iteration"));
         return;
     }
+    const QString when = is_of_sight() ? tr(" in sight") : QString{};
+    const auto show = [&](const QString& who, const IdleSplit& split) {
+        auto shares = split.idle_s;
+        for (auto& share : shares) share = split.whole_s() > 0 ? share / split.whole_s() : 0;
+        idle_->show_shares(tr("Why %1 %2 of the time%3").arg(who, percent(split.idle_share()), when), shares);
+    };
     const auto& nodes = selection_.now().nodes;
+    idle_->offer_help(nodes.size() == 1 && data->problem ? *nodes.begin() : std::string{}, data->info.id);
+    const auto splits = data->problem ? node_splits() : std::vector<IdleSplit>{};
     if (nodes.size() == 1 && data->problem)
-        for (std::size_t node = 0; node < data->problem->node_ids.size(); ++node) {
+        for (std::size_t node = 0; node < std::min(data->problem->node_ids.size(), splits.size()); ++node) {
             if (data->problem->node_ids[node] != *nodes.begin()) continue;
-            auto shares = data->node_idle_s[node];
-            const double idle = std::accumulate(shares.begin(), shares.end(), 0.0),
-                         all = idle + data->node_busy_s[node];
-            for (auto& share : shares) share = all > 0 ? share / all : 0;
-            if (data->node_busy_s[node] == 0) {
-                idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it")
-                                       .arg(QString::fromStdString(*nodes.begin())),
-                                   shares);
-                return;
-            }
-            idle_->show_shares(tr("Why %1 idles %2 of the time")
-                                   .arg(QString::fromStdString(*nodes.begin()), percent(all > 0 ? idle / all : 0)),
-                               shares);
-            return;
+            const QString name = QString::fromStdString(*nodes.begin());
+            if (data->node_busy_s[node] == 0)
+                return idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it").arg(name),
+                                          splits[node].idle_s);
+            return show(tr("%1 idles").arg(name), splits[node]);
         }
     if (const auto& stage = selection_.now().stage; stage && nodes.empty() && data->problem) {
         std::vector<int> stage_of;
         for (const auto& lane : data->lanes->lanes()) stage_of.push_back(lane.stage);
-        const auto stages = split_stages(split_nodes(data->node_idle_s, data->node_busy_s), stage_of);
-        if (*stage >= 0 && static_cast<std::size_t>(*stage) < stages.size()) {
-            const IdleSplit& split = stages[static_cast<std::size_t>(*stage)];
-            auto shares = split.idle_s;
-            for (auto& share : shares) share = split.whole_s() > 0 ? share / split.whole_s() : 0;
-            return idle_->show_shares(
-                tr("Why stage %1 idles %2 of the time").arg(*stage).arg(percent(split.idle_share())), shares);
-        }
+        const auto stages = split_stages(splits, stage_of);
+        if (*stage >= 0 && static_cast<std::size_t>(*stage) < stages.size())
+            return show(tr("stage %1 idles").arg(*stage), stages[static_cast<std::size_t>(*stage)]);
     }
+    if (is_of_sight()) return show(tr("all nodes idle"), sum_of(splits));
     const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
     const QString title = data->unread.empty()
                               ? tr("Why all nodes idle %1 of the time").arg(percent(idle))
@@ -168,6 +204,20 @@ void WatchPage::show_idle() {
                                     .arg(percent(idle))
                                     .arg(data->explained_iterations);
     idle_->show_shares(title, data->idle_share);
+}
+
+/// On a thread of its own: it evaluates the run's first plan for each change.
+void WatchPage::ask_what_helps() {
+    const auto& nodes = selection_.now().nodes;
+    if (nodes.size() != 1 || !shown_ || !shown_->problem) return;
+    const auto words = std::make_shared<QString>();
+    const std::string node = *nodes.begin();
+    idle_->show_help(tr("Trying changes…"));
+    helps_.read([words, node, run = shown_] { *words = what_helps(*run->problem, run->plan, node); },
+                [this, words, node](const QString& fault) {
+                    if (selection_.now().nodes == std::set<std::string>{node})
+                        idle_->show_help(fault.isEmpty() ? *words : fault);
+                });
 }
 
 void WatchPage::show_selected() {

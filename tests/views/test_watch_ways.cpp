@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Watching and comparing as people do, by mouse and keys: what is selected, marked and asked of runs, told of them, and
+// what can be done with them.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QElapsedTimer>
+#include <QInputDialog>
+#include <QMenu>
+#include <QStatusBar>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "core/experiment/io.h"
+#include "core/planner/timeline/evaluator.h"
+#include "core/record/checkpoints.h"
+#include "plugins/planners/all.h"
+#include "tests/views/window_experiments.h"
+#include "views/compare/differences.h"
+#include "views/idle/what_helps.h"
+#include "views/theme/numbers.h"
+#include "views/window/main_window.h"
+
+using namespace skippipe;
+
+namespace {
+
+constexpr int iterations = 4;
+
+/// A record of runs of one plan, with their spans.
+struct Recorded {
+    QTemporaryDir folder;
+    std::filesystem::path file = folder.filePath("record.sqlite").toStdString();
+    Experiment experiment = three_linked_nodes();
+    std::shared_ptr<const PlanOutcome> planned;
+    std::vector<RunId> runs;
+
+    explicit Recorded(const PlannerRegistry& planners)
+        : planned(make_plan(experiment, *planners.find("gpipe"), request_for(experiment))) {}
+
+    double length() const { return planned->timeline.iteration_s; }
+    RunId begin(Recorder& recorder, const Experiment& of) {
+        runs.push_back(recorder.begin({.name = "recorded",
+                                       .planner = "gpipe",
+                                       .experiment_json = to_text(of),
+                                       .plan_json = to_json(planned->plan, planned->problem, nullptr).dump(),
+                                       .iterations = iterations,
+                                       .predicted_iteration_s = length()}));
+        return runs.back();
+    }
+    void iterate(Recorder& recorder, RunId run, int i) {
+        recorder.spans(run, i, i * length(), planned->timeline.spans);
+        recorder.metric(run, {0, i, "iteration_s", length(), (i + 1) * length(), 1, 1});
+        recorder.metric(run, {0, i, "loss", 5.0 - i, (i + 1) * length(), 1, 1});
+        recorder.iteration_done(run, i + 1, 1);
+    }
+    RunId add(Recorder& recorder, const Experiment& of, double loss = 3) {
+        const RunId run = begin(recorder, of);
+        for (int i = 0; i < iterations; ++i) iterate(recorder, run, i);
+        recorder.finish(run, RunState::finished,
+                        {.iterations_done = iterations, .iteration_s = length(), .last_validation_loss = loss}, "{}");
+        return run;
+    }
+};
+
+bool is_read(const MainWindow& window, RunId run) {
+    auto& feed = const_cast<MainWindow&>(window).feed();
+    const auto data = feed.data(run);
+    return data != nullptr && data->explained_iterations >= iterations && !feed.is_loading();
+}
+
+}  // namespace
+
+class TestWatchWays : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+
+    std::unique_ptr<MainWindow> watching(const Recorded& recorded, RunId run, QSize size = {1280, 800}) {
+        auto window = std::make_unique<MainWindow>(planners_, recorded.file);
+        window->resize(size);
+        window->show();
+        if (!QTest::qWaitForWindowExposed(window.get())) return nullptr;
+        window->show_workspace(MainWindow::watch);
+        window->watch_page().show_run(run);
+        if (!QTest::qWaitFor([&] { return is_read(*window, run); }, patient_ms)) return nullptr;
+        return window;
+    }
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(planners_); }
+
+    /// Esc in the timeline, and an empty click in the network, leave nothing selected in any workspace.
+    void nothing_stays_selected_anywhere() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        window->document().start_new(recorded.experiment);
+        QTRY_VERIFY_WITH_TIMEOUT(window->plans().ready() != nullptr, patient_ms);
+        auto& page = window->watch_page();
+        auto& timeline = page.timeline();
+        const auto way_in_design = [&] {
+            for (auto* item : window->design_page().canvas().scene_model().items())
+                if (auto* way = dynamic_cast<PathItem*>(item); way != nullptr && !way->boundingRect().isEmpty())
+                    return true;
+            return false;
+        };
+        const auto select = [&] {
+            page.zoom().show_all();
+            timeline.setFocus();
+            QTRY_VERIFY(timeline.settled());
+            const auto& work = timeline.data()->work(1, 0);
+            QTest::mouseClick(&timeline, Qt::LeftButton, {},
+                              timeline.place_of((work.start_s + work.end_s) / 2, 1).toPoint());
+            QTRY_COMPARE(window->selection().now().nodes, std::set<std::string>{"node-2"});
+            QVERIFY(window->selection().now().microbatch.has_value());
+            QVERIFY(way_in_design());
+        };
+        select();
+        auto* title = page.idle().findChild<QLabel*>();
+        QVERIFY2(title->text().contains("node-2"), qPrintable(title->text()));
+        QTest::keyClick(&timeline, Qt::Key_Escape);
+        QVERIFY(window->selection().now().empty());
+        QVERIFY(!way_in_design());
+        QVERIFY2(title->text().contains("all nodes"), qPrintable(title->text()));
+        select();
+        QTest::mouseClick(page.network().viewport(), Qt::LeftButton, {}, {3, 3});
+        QVERIFY(window->selection().now().empty() && timeline.selected().span == nullptr);
+        QVERIFY(!way_in_design());
+    }
+
+    /// Of each run its own, after a restart too.
+    void bookmarks_belong_to_a_run() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId a = recorded.add(recorder, recorded.experiment), b = recorded.add(recorder, recorded.experiment);
+        const QString settings = recorded.folder.filePath("settings.ini");
+        {
+            const auto window = watching(recorded, a);
+            QVERIFY(window != nullptr);
+            window->remember_in(settings, {});
+            auto& page = window->watch_page();
+            page.zoom().show(1, 3);
+            QTest::keyClick(&page.timeline(), Qt::Key_B);
+            QCOMPARE(page.timeline().bookmarks(), std::vector<double>{2});
+            page.show_run(b);
+            QTRY_VERIFY_WITH_TIMEOUT(is_read(*window, b), patient_ms);
+            QVERIFY(page.timeline().bookmarks().empty());
+            page.show_run(a);
+            QTRY_COMPARE_WITH_TIMEOUT(page.timeline().bookmarks(), std::vector<double>{2}, patient_ms);
+        }
+        const auto window = watching(recorded, a);
+        QVERIFY(window != nullptr);
+        window->remember_in(settings, {});
+        QCOMPARE(window->watch_page().timeline().bookmarks(), std::vector<double>{2});
+        QCOMPARE(RunBookmarks::from({"x", "7 now 1.5 2", "0 now 3", "8 now"}).words(), QStringList{"7 now 1.5 2"});
+    }
+
+    void idle_time_is_of_the_run_or_of_what_is_in_sight() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto* title = page.idle().findChild<QLabel*>();
+        window->selection().select({.nodes = {"node-2"}});
+        const QString of_run = title->text();
+        QVERIFY2(of_run.startsWith("Why node-2 idles") && !of_run.contains("in sight"), qPrintable(of_run));
+        auto* in_sight = page.findChild<QCheckBox*>("idle_in_sight");
+        page.zoom().show(0, iterations * recorded.length());
+        in_sight->setChecked(true);
+        QVERIFY2(title->text().startsWith(of_run), qPrintable(title->text() + of_run));  // the same time
+        const auto& work = page.timeline().data()->work(1, 0);
+        page.zoom().show(work.start_s, work.end_s);
+        QCOMPARE(plain(title->text()), QString("Why node-2 idles 0 % of the time in sight"));
+        const auto* by_node = page.findChild<QTabWidget*>("idle_tabs")->widget(2)->findChild<QTableWidget*>();
+        QCOMPARE(by_node->rowCount(), 4);
+        in_sight->setChecked(false);
+        QCOMPARE(title->text(), of_run);
+    }
+
+    /// The figures are those of the evaluator on the changed problem.
+    void what_would_help_a_node_is_said_beside_its_causes() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& idle = window->watch_page().idle();
+        QVERIFY(!idle.help_button().isVisible());
+        window->selection().select({.nodes = {"node-1"}});
+        QVERIFY(idle.help_button().isVisible());
+        QTest::mouseClick(&idle.help_button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(idle.help().text().startsWith("With node-1 twice as fast"), patient_ms);
+        Problem faster = recorded.planned->problem;
+        faster.seconds_per_sample_per_block[NodeIndex(0)] /= 2;
+        const double then = evaluate(faster, recorded.planned->plan).iteration_s, now = recorded.length();
+        QVERIFY(then < now);
+        QVERIFY2(idle.help().text().contains(percent(1 - then / now)), qPrintable(idle.help().text()));
+        window->selection().select({.nodes = {"node-2"}});
+        QVERIFY2(idle.help().text().isEmpty(), "the answer is about another node");
+    }
+
+    /// All causes are read in a small window.
+    void causes_are_whole_words_in_a_small_window() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(recorded, recorded.add(recorder, recorded.experiment), {1024, 700});
+        QVERIFY(window != nullptr);
+        const auto& table = window->watch_page().idle().table();
+        QTRY_VERIFY(table.rowCount() > 1 && table.isVisible());
+        for (int row = 0; row < table.rowCount(); ++row) {
+            const auto* item = table.item(row, 0);
+            const int wide = table.fontMetrics().horizontalAdvance(item->text());
+            QVERIFY2(wide <= table.columnWidth(0),
+                     qPrintable(QString("%1: %2 of %3 pixels").arg(item->text()).arg(wide).arg(table.columnWidth(0))));
+        }
+    }
+
+    /// The network and the line below it tell what befell it then; nodes serve the stages that they had then.
+    void a_moment_tells_losses_and_the_plan_of_then() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        Experiment cut = recorded.experiment;
+        cut.failures.push_back({.kind = FailureKind::link_cut,
+                                .target = "node-1->node-2",
+                                .at_s = 0.5 * recorded.length(),
+                                .rejoin_after_s = 0.25 * recorded.length()});
+        const RunId run = recorded.begin(recorder, cut);
+        Plan later = recorded.planned->plan;
+        for (auto& path : later.paths) std::swap(path.nodes[1], path.nodes[2]);
+        std::swap(later.stages[StageIndex(1)], later.stages[StageIndex(2)]);
+        for (int i = 0; i < iterations; ++i) {
+            if (i == 2) {
+                recorder.plan(run, 2, to_json(later, recorded.planned->problem, nullptr).dump(), "for the test");
+                recorder.metric(run, {0, 2, "nodes_lost", 1, 2.25 * recorded.length(), 1, 1});
+                recorder.metric(run, {0, 2, "detection_s", 0.125, 2.25 * recorded.length(), 1, 1});
+            }
+            recorded.iterate(recorder, run, i);
+        }
+        recorder.finish(run, RunState::finished, {.iterations_done = iterations}, "{}");
+        const auto window = watching(recorded, run);
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        page.zoom().show_all();
+        auto& scene = page.network().scene_model();
+        const auto* event = page.findChild<QLabel*>("replay_event");
+        const auto go_to = [&](double share) { Q_EMIT page.timeline().moment_moved(share * recorded.length()); };
+        const int first = recorded.planned->plan.stages[StageIndex(1)].front() == NodeIndex(1) ? 1 : 2;
+        go_to(0.25);
+        QCOMPARE(scene.stage_of("node-2"), first);
+        QVERIFY(event->isHidden());
+        go_to(0.6);
+        QVERIFY2(event->text().contains("node-1->node-2 is cut"), qPrintable(event->text()));
+        go_to(1.5);
+        QVERIFY(event->isHidden());
+        go_to(2.5);
+        QCOMPARE(scene.stage_of("node-2"), 3 - first);
+        QVERIFY2(event->text().startsWith("1 node lost at"), qPrintable(event->text()));
+        go_to(3.5);
+        QVERIFY(event->isHidden());
+        go_to(0.25);
+        QCOMPARE(scene.stage_of("node-2"), first);
+    }
+
+    void spans_that_were_given_up_are_told() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        Experiment thinned = recorded.experiment;
+        thinned.execution.keep_spans = KeepSpans::newest;
+        thinned.execution.keep_spans_of = 2;
+        const RunId run = recorded.begin(recorder, thinned);
+        recorder.keep_spans(run, {.newest = 2});
+        for (int i = 0; i < iterations; ++i) recorded.iterate(recorder, run, i);
+        recorder.finish(run, RunState::finished, {.iterations_done = iterations}, "{}");
+        MainWindow window(planners_, recorded.file);
+        window.show();
+        window.show_workspace(MainWindow::watch);
+        window.watch_page().show_run(run);
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().data(run) != nullptr && !window.feed().is_loading(), patient_ms);
+        QStringList words;
+        for (const auto* label : window.watch_page().findChildren<QLabel*>()) words << label->text();
+        QVERIFY2(words.join('\n').contains("iteration 4 of 4, spans of 2 of them kept"), qPrintable(words.join('\n')));
+    }
+
+    /// A process that is stopped gives no sign of life.
+    void a_silent_run_is_told_of_once() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.begin(recorder, recorded.experiment);
+        MainWindow window(planners_, recorded.file);
+        QStringList heard;
+        connect(&window, &MainWindow::noted, this, [&](const QString& words) { heard << words; });
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(run) != nullptr, patient_ms);
+        QVERIFY(heard.isEmpty());
+        SQLite::Database{recorded.file.string(), SQLite::OPEN_READWRITE}.exec(
+            "UPDATE runs SET heartbeat_s = heartbeat_s - 60");
+        QTRY_COMPARE_WITH_TIMEOUT(heard.size(), 1, patient_ms);
+        QVERIFY2(heard.front().contains("no sign of life"), qPrintable(heard.front()));
+        QVERIFY(window.banner().text().contains("no sign of life"));
+        recorded.iterate(recorder, run, 0);  // which writes a heartbeat
+        QTRY_VERIFY_WITH_TIMEOUT(!window.feed().run(run)->silent, patient_ms);
+        QCOMPARE(heard.size(), 1);
+    }
+
+    /// A run that goes on is told; one that has ended needs a checkpoint, and the program says so.
+    void a_run_is_extended_from_the_window() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.begin(recorder, recorded.experiment);
+        const auto window = std::make_unique<MainWindow>(planners_, recorded.file);
+        window->show();
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run) != nullptr, patient_ms);
+        QVERIFY(window->bar().extend_button().isVisibleTo(&window->bar()));
+        window->extend_run(run, iterations);
+        QVERIFY2(window->banner().text().contains("4 iterations already"), qPrintable(window->banner().text()));
+        QTimer answers;
+        connect(&answers, &QTimer::timeout, this, [&] {
+            if (auto* dialog = window->findChild<QInputDialog*>()) {
+                dialog->setIntValue(9);
+                dialog->accept();
+            }
+        });
+        answers.start(20);
+        QTest::mouseClick(&window->bar().extend_button(), Qt::LeftButton);
+        answers.stop();
+        std::string payload;
+        QTRY_VERIFY_WITH_TIMEOUT(
+            [&] {
+                for (const auto& command : recorder.take_commands(run))
+                    if (command.kind == "extend") payload = command.payload_json;
+                return !payload.empty();
+            }(),
+            patient_ms);
+        QCOMPARE(payload, std::string(R"({"iterations":9})"));
+        recorder.finish(run, RunState::finished, {}, "{}");
+        QTRY_VERIFY_WITH_TIMEOUT(window->feed().running() == nullptr, patient_ms);
+        QVERIFY(!window->bar().extend_button().isVisibleTo(&window->bar()));
+        if (!worker_is_built()) return;
+        window->extend_run(run, 9);
+        QTRY_VERIFY2_WITH_TIMEOUT(window->banner().text().contains("no checkpoint"),
+                                  qPrintable(window->banner().text()), patient_ms);
+    }
+
+    /// At a checkpoint, with the settings of the open document.
+    void a_run_is_forked_from_the_window() {
+        if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
+        QTemporaryDir folder;
+        QFile corpus(folder.filePath("corpus.txt"));
+        QVERIFY(corpus.open(QIODevice::WriteOnly));
+        for (int i = 0; i < 4000; ++i) corpus.write("line of text number " + QByteArray::number(i) + ".\n");
+        corpus.close();
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.show();
+        Experiment e = three_linked_nodes();
+        e.data.source = DataSource::text;
+        e.data.path = corpus.fileName().toStdString();
+        e.training.iterations = 4;
+        e.training.checkpoint_every = 2;
+        window.document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr && !window.plans().is_busy(), patient_ms);
+        window.launch();
+        const auto finished = [&](std::size_t runs) {
+            return window.feed().runs().size() == runs && window.feed().runs().front().state == RunState::finished;
+        };
+        QTRY_VERIFY2_WITH_TIMEOUT(finished(1), qPrintable(window.banner().text()), patient_ms);
+        const RunId first = window.feed().runs().front().id;
+        window.document().edit("rate", [](Experiment& x) {
+            x.training.learning_rate = 1e-5;
+            x.training.iterations = 6;
+        });
+        QTRY_COMPARE_WITH_TIMEOUT(window.why_not_launch(), QString(), patient_ms);
+        window.compare_page().list().select({first});
+        Q_EMIT window.compare_page().list().view().customContextMenuRequested({5, 5});
+        auto* menu = window.findChild<QMenu*>("run_menu");
+        QVERIFY(menu != nullptr);
+        QTimer answers;
+        connect(&answers, &QTimer::timeout, this, [&] {
+            if (auto* dialog = window.findChild<QInputDialog*>()) dialog->accept();  // the newest
+        });
+        answers.start(20);
+        for (auto* action : menu->actions())
+            if (action->text() == QString::fromUtf8("Fork from checkpoint…")) action->trigger();
+        menu->close();
+        QTRY_VERIFY2_WITH_TIMEOUT(finished(2), qPrintable(window.banner().text()), patient_ms);
+        answers.stop();
+        const auto& fork = window.feed().runs().front();
+        QVERIFY2(fork.note.find("Forked from run " + std::to_string(first) + " after 4") != std::string::npos,
+                 fork.note.c_str());
+        QCOMPARE(fork.iterations, 6);
+        Reader reader(window.feed().file());
+        QCOMPARE(parse_experiment(reader.experiment_json(fork.id)).experiment.training.learning_rate, 1e-5);
+    }
+
+    /// One sentence says which run is best; what is selected in one timeline is marked in the others, and elsewhere.
+    void compared_runs_share_the_selection_and_say_which_is_best() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        Experiment other = recorded.experiment;
+        other.training.learning_rate *= 2;
+        const RunId a = recorded.add(recorder, recorded.experiment, 4), b = recorded.add(recorder, other, 3);
+        MainWindow window(planners_, recorded.file);
+        window.resize(1280, 800);
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(b) != nullptr, patient_ms);
+        window.show_workspace(MainWindow::compare);
+        auto& page = window.compare_page();
+        page.list().select({a, b});
+        QTRY_VERIFY_WITH_TIMEOUT(is_read(window, a) && is_read(window, b), patient_ms);
+        const auto* best = page.findChild<QLabel*>("best_run");
+        QTRY_VERIFY(!best->text().isEmpty());
+        QVERIFY2(plain(best->text())
+                         .startsWith(QString("Run %1 is best: last validation loss 3, 25 % less than run %2's, with "
+                                             "learning rate ")
+                                         .arg(b)
+                                         .arg(a)) ||
+                     plain(best->text()).contains("25.0 %"),
+                 qPrintable(best->text()));
+        QVERIFY(best->text().contains("learning rate"));
+        page.tabs().setCurrentIndex(4);
+        QCOMPARE(page.timelines().size(), 2U);
+        auto& view = *page.timelines()[0];
+        QTRY_VERIFY(view.isVisible() && view.settled());
+        const auto& work = view.data()->work(1, 0);
+        page.zoom().show(0, recorded.length());
+        QTRY_VERIFY(view.settled());
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of((work.start_s + work.end_s) / 2, 1).toPoint());
+        QTRY_COMPARE(window.selection().now().nodes, std::set<std::string>{"node-2"});
+        QCOMPARE(window.selection().now().microbatch, std::optional<int>(work.microbatch));
+        // One zoom for all of them.
+        const double before = page.zoom().end() - page.zoom().begin();
+        page.timelines()[1]->setFocus();
+        QTest::keyClick(page.timelines()[1], Qt::Key_W);
+        QVERIFY(page.zoom().end() - page.zoom().begin() < before);
+        QTest::keyClick(page.timelines()[0], Qt::Key_Home);
+        QVERIFY(page.zoom().end() - page.zoom().begin() >= before);
+        // What nobody compares any more is let go.
+        page.list().select({a});
+        QTRY_VERIFY(window.feed().data(b) == nullptr);
+        QVERIFY(window.feed().data(a) != nullptr);
+    }
+
+    /// "Why does node 3 idle, and what would help?" and "which of these four runs is best, and what was different?", by
+    /// mouse and keys from a window that has just opened: three inputs each.
+    void newcomers_find_their_answers() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        for (int i = 0; i < 4; ++i) {
+            Experiment other = recorded.experiment;
+            other.training.learning_rate *= 1 + i;
+            recorded.add(recorder, other, i == 2 ? 2.5 : 3 + 0.1 * i);
+        }
+        MainWindow window(planners_, recorded.file);
+        window.resize(1280, 800);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        QTRY_COMPARE_WITH_TIMEOUT(window.feed().runs().size(), 4U, patient_ms);
+        QElapsedTimer clock;
+        clock.start();
+        QTest::keyClick(&window, Qt::Key_2, Qt::ControlModifier);
+        auto& page = window.watch_page();
+        QTRY_VERIFY_WITH_TIMEOUT(is_read(window, page.run()), patient_ms);
+        QTRY_VERIFY(page.timeline().settled());
+        QTest::mouseClick(&page.timeline(), Qt::LeftButton, {},
+                          QPoint(60, page.timeline().place_of(0, 2).toPoint().y()));
+        auto* title = page.idle().findChild<QLabel*>();
+        QTRY_VERIFY2(title->text().startsWith("Why node-3 idles"), qPrintable(title->text()));
+        QVERIFY(page.idle().table().rowCount() > 0);
+        QTest::mouseClick(&page.idle().help_button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(page.idle().help().text().contains("twice as fast"), patient_ms);
+        qInfo("why a node idles and what would help: %lld ms of the window after 3 inputs", clock.restart());
+
+        QTest::keyClick(&window, Qt::Key_3, Qt::ControlModifier);
+        auto& compare = window.compare_page();
+        auto& view = compare.list().view();
+        const auto row = [&](int number) {
+            return view.visualRect(view.model()->index(number, RunTable::name)).center();
+        };
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, row(0));
+        QTest::mouseClick(view.viewport(), Qt::LeftButton, Qt::ShiftModifier, row(3));
+        QCOMPARE(compare.list().selected().size(), 4U);
+        const auto* best = compare.findChild<QLabel*>("best_run");
+        QTRY_VERIFY2_WITH_TIMEOUT(best->text().startsWith("Run 3 is best"), qPrintable(best->text()), patient_ms);
+        QVERIFY(best->text().contains("learning rate") && best->isVisible());
+        qInfo("which of four runs is best and what differed: %lld ms of the window after 3 inputs", clock.elapsed());
+    }
+
+    void plans_of_two_runs_are_held_against_each_other() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        Experiment other = recorded.experiment;
+        other.topology.links[0].latency_s *= 3;
+        const RunId a = recorded.add(recorder, recorded.experiment), b = recorded.add(recorder, other);
+        const RunId c = recorded.add(recorder, recorded.experiment);
+        MainWindow window(planners_, recorded.file);
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(c) != nullptr, patient_ms);
+        window.show_workspace(MainWindow::compare);
+        auto& page = window.compare_page();
+        page.list().select({a, b, c});
+        QTRY_VERIFY_WITH_TIMEOUT(is_read(window, a) && is_read(window, b) && is_read(window, c), patient_ms);
+        const auto* table = page.plans().findChild<QTableWidget*>("plan_differences");
+        auto* others = page.plans().findChild<QComboBox*>("other_run");
+        QTRY_COMPARE(others->count(), 2);
+        const auto rows = [&] {
+            QStringList all;
+            for (int row = 0; row < table->rowCount(); ++row) all << table->item(row, 0)->text();
+            return all.join('\n');
+        };
+        const auto choose = [&](RunId run) {
+            others->setCurrentIndex(others->findData(qint64(run)));
+            Q_EMIT others->activated(others->currentIndex());
+        };
+        QCOMPARE(page.list().selected().front(), c);  // the newest is what the others are held against
+        choose(b);
+        QVERIFY2(rows().contains("latency"), qPrintable(rows()));
+        choose(a);
+        QVERIFY2(!rows().contains("latency"), qPrintable(rows()));
+    }
+};
+
+QTEST_MAIN(TestWatchWays)
+#include "test_watch_ways.moc"

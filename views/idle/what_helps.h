@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+
+#include <QString>
+
+#include "core/planner/plan/plan.h"
+#include "core/planner/plan/problem.h"
+
+namespace skippipe {
+
+/// What would make an iteration of the plan shorter, in sentences: the node twice as fast, with one microbatch more in
+/// its memory, and what helps most of all that *Why* asks. Placement and paths are kept. Takes some evaluations of the
+/// plan: not for the window's thread.
+QString what_helps(const Problem& problem, const Plan& plan, const std::string& node);
+
+}  // namespace skippipe
