@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures of the window, one JSON line each: opening, idling, a frame of a large timeline, frames of a large
-// canvas, the first plan after an edit; with --canvas the last two alone, with --lists lists and timelines, with
-// --stored records of 10,000 runs and of 10 M spans. Drawn offscreen by the processor; figures of a frame are its
+// canvas, the first plan after an edit; with --canvas the last two alone, with --lists lists and timelines, with --live
+// a run that is watched while it goes on (--live 10000: among so many others), with --stored records of 10,000 runs and
+// of 10 M spans. Drawn offscreen by the processor; figures of a frame are its
 // thread's processor time, best of repeats.
 #include <algorithm>
+#include <csignal>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -30,6 +32,8 @@
 #include "core/experiment/io.h"
 #include "plugins/planners/all.h"
 #include "tests/benchmarks/bench_views/stored_record.h"
+#include "views/curves/curve_panel.h"
+#include "views/curves/plot.h"
 #include "views/runs/run_list.h"
 #include "views/runs/run_table.h"
 #include "views/theme/theme.h"
@@ -133,6 +137,16 @@ void idling() {
     if (std::system(command.c_str()) != 0) std::fprintf(stderr, "the idle window failed\n");
 }
 
+/// What spans of finished lanes take in memory, their share of running sums included; idle stretches are none.
+double bytes_a_span(const TimelineData& data) {
+    const TimelineData kept = data;  // as the window keeps it: without room to grow
+    std::size_t bytes = 0;
+    for (const auto& lane : kept.lanes())
+        bytes += (lane.work.capacity() + lane.transfers.capacity()) * sizeof(LaneSpan) +
+                 (lane.worked.capacity() + lane.forward.capacity() + lane.reach.capacity()) * sizeof(double);
+    return static_cast<double>(bytes) / static_cast<double>(kept.span_count());
+}
+
 /// `count` spans on 50 lanes. With counters, what is in sight moves each frame, so that they are summed up anew.
 void timeline_frame(int count, double goal_ms, bool counters) {
     constexpr int lanes = 50, repeats = 20;
@@ -153,14 +167,26 @@ void timeline_frame(int count, double goal_ms, bool counters) {
         now = end;
     }
     data->finish();
+    std::vector<IterationTime> iterations;
+    for (int i = 0; i < 100; ++i) iterations.push_back({i, data->extent_s() * (i + 1) / 100, data->extent_s() / 100});
+    data->set_iterations(iterations);
     TimeZoom zoom;
     zoom.set_extent(data->extent_s());
     TimelineView view(zoom);
     view.resize(1280, 24 + lanes * 28);
     view.set_data(data);
     view.set_counters(counters);
+    if (counters) {  // as Watch shows it
+        std::vector<int> stages;
+        for (int i = 0; i < lanes; ++i) stages.push_back(i % 8);
+        view.set_overview(true);
+        view.set_groups(group_by_stage(stages));
+    }
     view.show();
     run_events(50);
+    if (!counters)
+        print("memory of a span, of " + std::to_string(count / 1000) + ",000", bytes_a_span(*data), "B", 49,
+              "48 B and its share of running sums", 1);
     for (const auto& [words, share] :
          {std::pair{"all in sight", 1.0}, {"a tenth in sight", 0.1}, {"a hundredth in sight", 0.01}}) {
         double best_s = 1e300;
@@ -171,10 +197,10 @@ void timeline_frame(int count, double goal_ms, bool counters) {
             vertices = view.build_frame()->TotalVtxCount;
             best_s = std::min(best_s, thread_s() - begin_s);
         }
-        print("timeline of " + std::to_string(count / 1000) + ",000 spans" + (counters ? " and counters" : "") +
-                  ", a frame up to the draw call, " + words,
-              1e3 * best_s, "ms", goal_ms, (std::to_string(vertices) + " vertices of what is in sight").c_str(),
-              repeats);
+        print(
+            "timeline of " + std::to_string(count / 1000) + ",000 spans" +
+                (counters ? ", overview, ruler, groups and counters" : "") + ", a frame up to the draw call, " + words,
+            1e3 * best_s, "ms", goal_ms, (std::to_string(vertices) + " vertices of what is in sight").c_str(), repeats);
     }
 }
 
@@ -222,6 +248,38 @@ void run_list() {
     });
     best("sorted by name",
          [&](int i) { view.sortByColumn(RunTable::name, i % 2 == 0 ? Qt::AscendingOrder : Qt::DescendingOrder); });
+}
+
+/// What a chart of 100 runs takes that all have grown: from the metrics to pixels.
+void many_curves() {
+    constexpr int runs = 100, points = 10'000, repeats = 5;
+    std::vector<RunData> all(runs);
+    for (int r = 0; r < runs; ++r) {
+        all[static_cast<std::size_t>(r)].info.id = r + 1;
+        for (int i = 0; i < points; ++i)
+            all[static_cast<std::size_t>(r)].metrics.push_back(
+                {.iteration = i, .name = "loss", .value = 6 - 1e-4 * i + 0.01 * (i * 7 % 13) + 0.01 * r});
+    }
+    std::vector<const RunData*> shown;
+    for (const auto& run : all) shown.push_back(&run);
+    CurvePanel panel;
+    panel.resize(1000, 600);
+    panel.show();
+    panel.show_runs(shown, 1);
+    run_events(50);
+    double new_s = 1e300, again_s = 1e300;
+    for (int i = 0; i < repeats; ++i) {
+        double from_s = thread_s();
+        panel.show_runs(shown, 1);
+        QApplication::processEvents();
+        new_s = std::min(new_s, thread_s() - from_s);
+        from_s = thread_s();
+        panel.charts().front()->plot().replot(QCustomPlot::rpImmediateRefresh);
+        again_s = std::min(again_s, thread_s() - from_s);
+    }
+    print("100 runs of 10,000 points, a frame", 1e3 * again_s, "ms", 33, "Qt's rasteriser on one core", repeats);
+    print("the same after new points of all", 1e3 * new_s, "ms", 33, "values sorted and thinned, then a frame",
+          repeats);
 }
 
 double wall_s() { return seconds_of(CLOCK_MONOTONIC); }
@@ -305,6 +363,89 @@ void stored_spans(const std::filesystem::path& folder, std::int64_t count, doubl
         best_s = std::min(best_s, thread_s() - from_s);
     }
     print(name + "a frame up to the draw call", 1e3 * best_s, "ms", frame_goal_ms, "all in sight", repeats);
+}
+
+/// Of the list in Compare, while one of its runs goes on.
+void filter_while_live(MainWindow& window) {
+    constexpr int repeats = 10;
+    window.show_workspace(MainWindow::compare);
+    run_events(1000);
+    auto* filter = window.compare_page().list().findChild<QLineEdit*>("run_filter");
+    double longest_s = 0;
+    for (int i = 0; i < repeats; ++i) {
+        run_events(300);
+        const double from_s = thread_s();
+        filter->setText(i % 2 == 0 ? "gpipe" : "experiment 7");
+        QApplication::processEvents();
+        longest_s = std::max(longest_s, thread_s() - from_s);
+    }
+    print("10,000 runs filtered while one of them goes on, the longest", 1e3 * longest_s, "ms", 100,
+          "painted anew, too", repeats);
+}
+
+/// Another process records 50,000 spans a second while Watch follows them: how evenly the window answers, as gaps
+/// between ticks of 16 ms, and what its thread works. `others`: finished runs that the record has besides.
+void live_run(const std::filesystem::path& folder, int others) {
+    constexpr double spans_per_s = 50'000, writes_s = 60, settles_s = 5, measures_s = 10;
+    const auto file = folder / fmt::format("live-{}.sqlite", others);
+    if (others > 0) make_runs_record(file, others, 1);
+    const std::string self = QCoreApplication::applicationFilePath().toStdString(), rate = std::to_string(spans_per_s),
+                      length = std::to_string(writes_s);
+    std::string name = file.string();
+    const char* arguments[] = {self.c_str(), "--write", name.c_str(), rate.c_str(), length.c_str(), nullptr};
+    pid_t writer = 0;
+    if (posix_spawn(&writer, self.c_str(), nullptr, nullptr, const_cast<char**>(arguments), environ) != 0) return;
+    PlannerRegistry planners;
+    register_planners(planners);
+    {
+        MainWindow window(planners, file);
+        window.resize(1280, 800);
+        window.show();
+        const auto running = [&] { return window.feed().running(); };
+        if (wait_until([&] { return running() != nullptr && running()->iterations_done > 0; })) {
+            window.show_workspace(MainWindow::watch);
+            window.watch_page().show_run(running()->id);
+            const RunId run = running()->id;
+            run_events(static_cast<int>(1000 * settles_s));
+            const auto spans = [&] {
+                const auto data = window.feed().data(run);
+                return data ? static_cast<double>(data->lanes->span_count()) : 0.0;
+            };
+            std::vector<double> gaps_ms, works_ms;
+            double last_s = wall_s(), worked_s = thread_s();
+            const double cpu_s = thread_s(), from_s = last_s, had = spans();
+            QTimer ticks;
+            ticks.setTimerType(Qt::PreciseTimer);
+            QObject::connect(&ticks, &QTimer::timeout, [&] {
+                const double now_s = wall_s();
+                gaps_ms.push_back(1e3 * (now_s - std::exchange(last_s, now_s)));
+                const double work_s = thread_s();
+                works_ms.push_back(1e3 * (work_s - std::exchange(worked_s, work_s)));
+            });
+            ticks.start(16);
+            run_events(static_cast<int>(1000 * measures_s));
+            ticks.stop();
+            const double took_s = wall_s() - from_s;
+            std::sort(gaps_ms.begin(), gaps_ms.end());
+            std::sort(works_ms.begin(), works_ms.end());
+            const std::string what = fmt::format("50,000 spans a second arrive in Watch{}, ",
+                                                 others > 0 ? fmt::format(", among {} runs", others + 1) : "");
+            const auto ticks_seen = static_cast<int>(gaps_ms.size());
+            print(what + "gap between ticks (95th percentile)", gaps_ms[gaps_ms.size() * 95 / 100], "ms", 33,
+                  "16 ms by the timer", ticks_seen);
+            print(what + "the longest gap", gaps_ms.back(), "ms", 33, "16 ms by the timer", ticks_seen);
+            print(what + "the window's own work between two ticks, the most", works_ms.back(), "ms", 33,
+                  "a thread's processor time, whatever else runs", ticks_seen);
+            print(what + "the same (95th percentile)", works_ms[works_ms.size() * 95 / 100], "ms", 33,
+                  "a thread's processor time, whatever else runs", ticks_seen);
+            print(what + "share of a core that the window's thread works", 100 * (thread_s() - cpu_s) / took_s, "%", 50,
+                  "pictures of what came", 1);
+            print(what + "taken in", (spans() - had) / took_s, "spans/s", spans_per_s, "what is written", 1);
+            if (others > 0) filter_while_live(window);
+        }
+    }
+    ::kill(writer, SIGTERM);
+    ::waitpid(writer, nullptr, 0);
 }
 
 Experiment large_experiment(int nodes, int links) {
@@ -451,6 +592,8 @@ void canvases() {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 4 && std::strcmp(argv[1], "--write") == 0)
+        return write_live_run(argv[2], std::stod(argv[3]), std::stod(argv[4])), 0;
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qputenv("QT_LOGGING_RULES", "qt.qpa.*=false");
     QApplication application(argc, argv);
@@ -464,12 +607,19 @@ int main(int argc, char** argv) {
         stored_spans(folder.path().toStdString(), 10'000'000, 1, 33);
         return 0;
     }
+    if (argc > 1 && std::strcmp(argv[1], "--live") == 0) {
+        const QTemporaryDir folder;
+        live_run(folder.path().toStdString(), argc > 2 ? std::atoi(argv[2]) : 0);
+        return 0;
+    }
     if (argc > 1 && std::strcmp(argv[1], "--canvas") == 0) return canvases(), 0;
     timeline_frame(100'000, 16, false);
     timeline_frame(1'000'000, 16, false);
     timeline_frame(1'000'000, 16, true);
     timeline_frame(10'000'000, 33, false);
+    timeline_frame(10'000'000, 33, true);
     run_list();
+    many_curves();
     if (argc > 1 && std::strcmp(argv[1], "--lists") == 0) return 0;
     canvases();
     opening();

@@ -376,6 +376,70 @@ private Q_SLOTS:
         }
     }
 
+    /// All ranks go on where the shorter one would have ended, and the record has the longer experiment.
+    void a_run_is_extended() {
+        for (const int ranks : {1, 2}) {
+            auto job = job_of(ranks, Clock::wall);
+            job.experiment.training.iterations = 2000;
+            FragileBackend backend;
+            RunProgress progress;
+            RunId run = 0;
+            std::vector<int> told;
+            int warnings = 0;
+            progress.started = [&](RunId id) { run = id; };
+            progress.iterated = [&](const protocol::Iterated& m) {
+                Reader reader(job.record);
+                if (m.iteration != 0) return;
+                reader.send_command(run, "pause");  // so that they are sure to come before the end
+            };
+            progress.paused = [&](bool paused) {
+                if (!paused) return;
+                Reader reader(job.record);
+                for (const char* payload : {"{\"iterations\": 3}", "{\"iterations\": \"9\"}", "nonsense",
+                                            "{\"iterations\": 2009}", "{\"iterations\": 2007}"})
+                    reader.send_command(run, "extend", payload);
+                reader.send_command(run, "resume");
+            };
+            progress.extended = [&](int iterations) { told.push_back(iterations); };
+            progress.warned = [&](const Fault& fault) { warnings += fault.pointer == "extend" ? 1 : 0; };
+            const auto outcome = execute(job, backend, progress);
+            QCOMPARE(outcome.state, RunState::finished);
+            QCOMPARE(outcome.info.iterations_done, 2009);
+            QCOMPARE(told, std::vector<int>{2009});
+            QVERIFY2(warnings == 4, "fewer, no number, no JSON, and fewer than it was extended to");
+            Reader reader(job.record);
+            QCOMPARE(reader.run(run)->iterations, 2009);
+            QCOMPARE(parse_experiment(reader.experiment_json(run)).experiment.training.iterations, 2009);
+        }
+    }
+
+    /// Of the newest iterations, or of each so-many-th, as the document says.
+    void spans_are_thinned() {
+        auto job = job_of(1, Clock::virtual_time);
+        job.experiment.training.iterations = 9;
+        job.experiment.execution.keep_spans = KeepSpans::newest;
+        job.experiment.execution.keep_spans_of = 3;
+        FragileBackend backend;
+        const auto newest = execute(job, backend).run;
+        job.experiment.execution.keep_spans = KeepSpans::every;
+        job.experiment.execution.keep_spans_of = 4;
+        const auto every = execute(job, backend).run;
+        Reader reader(job.record);
+        const auto kept = [&](RunId run) {
+            std::vector<int> iterations;
+            for (const auto& rows : reader.iteration_rows(run)) {
+                iterations.push_back(rows.iteration);
+                if (reader.spans(run, rows.iteration).empty()) iterations.push_back(-1);
+            }
+            return iterations;
+        };
+        QCOMPARE(kept(newest), (std::vector<int>{6, 7, 8}));
+        QCOMPARE(kept(every), (std::vector<int>{0, 4, 7, 8}));
+        QCOMPARE(reader.kept_iterations(every), 4);
+        for (const auto& span : reader.spans(newest)) QVERIFY(span.iteration >= 6);
+        QCOMPARE(reader.run(newest)->iterations_done, 9);
+    }
+
     /// Of an evaluation too: it is no training, and the message must not say that it was one.
     void what_throws_in_an_evaluation_is_told_as_such() {
         auto job = worker_job(job_of(1, Clock::virtual_time));
@@ -452,6 +516,54 @@ private Q_SLOTS:
         QCOMPARE(warnings, 1);
         QVERIFY(outcome.info.error.find("said nothing") != std::string::npos);
         QVERIFY(timer.elapsed() > 1000 * least_s);
+        if (!speaks) return;
+        const auto warning = Reader(job.record).run(outcome.run)->warning;
+        QVERIFY2(warning.find("has said nothing") != std::string::npos, warning.c_str());
+    }
+
+    /// It is told of in the record, where windows read it, until it speaks again; --stop-on silence ends the run.
+    void a_silence_is_an_alarm() {
+        auto job = job_of(1, Clock::virtual_time);
+        job.silence_warning_s = 0.2;
+        job.silence_limit_s = 20;
+        job.stop_on = {AlarmKind::silence};
+        struct Pausing final : RankGroup {
+            std::filesystem::path record;
+            int said = 0, stops = 0;
+            std::string warned, later;
+            std::string warning() const { return Reader(record).runs().front().warning; }
+            Read read(protocol::Message& message, double) override {
+                QTest::qSleep(20);
+                if (said == 0) {
+                    message = protocol::Hello{.build = build_id(), .versions_json = "{}"};
+                    return ++said, Read::message;
+                }
+                if (said == 1) {
+                    if ((warned = warning()).empty()) return Read::timeout;
+                    message = protocol::Heartbeat{};
+                    return ++said, Read::message;
+                }
+                if (said == 2 && !(later = warning()).empty()) {  // it is not silent meanwhile
+                    message = protocol::Heartbeat{};
+                    return Read::message;
+                }
+                message = protocol::Done{true};
+                return ++said, Read::message;
+            }
+            bool send(const protocol::Command& command) override {
+                stops += std::holds_alternative<protocol::Stop>(command) ? 1 : 0;
+                return true;
+            }
+            std::optional<Fault> lost_rank() override { return std::nullopt; }
+            std::string wait(double) override { return {}; }
+        } ranks;
+        ranks.record = job.record;
+        Recorder recorder(job.record);
+        const auto outcome = coordinate(job, recorder, ranks, {});
+        QVERIFY2(outcome.state == RunState::stopped, outcome.info.error.c_str());
+        QVERIFY2(ranks.warned.find("has said nothing") != std::string::npos, ranks.warned.c_str());
+        QCOMPARE(ranks.later, std::string());
+        QCOMPARE(ranks.stops, 1);
     }
 };
 
