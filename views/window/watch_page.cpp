@@ -153,6 +153,7 @@ QWidget* WatchPage::idle_tabs() {
     tabs->addTab(by_node_, tr("By node"));
     tabs->setTabVisible(tabs->addTab(devices_, tr("Devices")), false);
     in_sight_->setObjectName("idle_in_sight");
+    in_sight_->setStyleSheet("QCheckBox{margin-right:8px;}");  // off the edge
     in_sight_->setToolTip(tr("Idle times of what is in sight of the timeline, else of the whole run"));
     tabs->setCornerWidget(in_sight_);
     connect(in_sight_, &QCheckBox::toggled, this, [this] {
