@@ -53,12 +53,11 @@ private:
         return std::abs(what_if.change) < 5e-7 ? "no change" : format_change(what_if.change);
     }
 
-    /// "F on n9, memory, 40.0 s (28)": in brackets the microbatches that it waited for.
+    /// "F on n9, memory, 40.0 s (28)": in brackets the microbatches, or parts of gradients, that it waited for.
     std::string words(const Wait& wait) const {
         const std::string place = wait.cause == WaitCause::link ? line(wait.line) : node(wait.node);
         return fmt::format("{} on {}, {}, {} ({})", to_string(Operation{wait.operation, 0}).substr(0, 1), place,
-                           to_string(wait.cause), format_seconds(wait.seconds()),
-                           wait.others.empty() ? "a reduction" : fmt::format("{}", fmt::join(wait.others, ", ")));
+                           to_string(wait.cause), format_seconds(wait.seconds()), wait.ahead(problem_));
     }
 
     std::string chain() const {
@@ -173,7 +172,10 @@ public:
 
     Json microbatch(const MicrobatchCosts& costs) const {
         Json waits = Json::array(), by_cause;
-        for (const auto& wait : costs.waits)
+        for (const auto& wait : costs.waits) {
+            auto reductions = Json::array();
+            for (const auto& [stage, sender] : wait.reductions)
+                reductions.push_back({{"stage", int{stage}}, {"from", node(sender)}});
             waits.push_back({{"cause", to_string(wait.cause)},
                              {"operation", to_string({wait.operation, costs.microbatch})},
                              {"node", node(wait.node)},
@@ -181,7 +183,9 @@ public:
                              {"start_s", wait.start_s},
                              {"end_s", wait.end_s},
                              {"seconds", wait.seconds()},
-                             {"others", wait.others}});
+                             {"others", wait.others},
+                             {"reductions", std::move(reductions)}});
+        }
         for (std::size_t cause = 0; cause < wait_causes; ++cause)
             by_cause[std::string(to_string(static_cast<WaitCause>(cause)))] = costs.waits_s[cause];
         return {{"microbatch", costs.microbatch},

@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QMenu>
 #include <QMimeData>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -186,6 +187,7 @@ private Q_SLOTS:
                 QCOMPARE(static_cast<int>(e.topology.nodes.size()), nodes);
                 const Fault* error = first_error(validate(e));
                 QVERIFY2(error == nullptr, error == nullptr ? "" : error->what.c_str());
+                QVERIFY(e.costs.all_reduce == AllReduceRule::planned);
                 e.pipeline.plan_steps = 50;
                 const auto outcome = make_plan(e, *planners_.find("skippipe-joint"), request_for(e));
                 QVERIFY2(outcome->has_plan && outcome->score.violations.empty(), e.name.c_str());
@@ -353,6 +355,19 @@ private Q_SLOTS:
         QTest::mouseClick(&page.use_button(), Qt::LeftButton);
         QCOMPARE(w->document().experiment().topology.links[0].bandwidth_bytes_per_s, 8 * 1.25e8);
         QCOMPARE(w->document().undo_stack().count(), 1);
+        // What a node sends and receives through, where that has a limit.
+        Experiment homes = make_shape(Shape::star, 4, 1);
+        homes.topology.nodes[0].down_bytes_per_s.reset();
+        const auto asked = what_if_questions(homes, {.nodes = {homes.topology.nodes[0].id}});
+        const auto up = std::find_if(asked.begin(), asked.end(),
+                                     [](const WhatIfQuestion& q) { return q.words.startsWith("Uplink of "); });
+        QVERIFY(up != asked.end());
+        QVERIFY(std::none_of(asked.begin(), asked.end(),
+                             [](const WhatIfQuestion& q) { return q.words.startsWith("Downlink of "); }));
+        QCOMPARE(up->now, *homes.topology.nodes[0].up_bytes_per_s);
+        up->set(homes, 5e6);
+        QCOMPARE(homes.topology.nodes[0].up_bytes_per_s, std::optional<double>(5e6));
+        QVERIFY(homes.topology.nodes[1].up_bytes_per_s != std::optional<double>(5e6));
         // Each skip ratio is a number of stages.
         Experiment skips;
         skips.pipeline.stages = 6;
@@ -482,6 +497,28 @@ private Q_SLOTS:
         w->document().edit("fewer", [&](Experiment& x) { remove_selected(x, {.nodes = {used}}); });
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, design_patience_ms);
         QVERIFY2(w->plans().previous_iteration_s() == 0, "nothing that the new plan could be held against");
+    }
+
+    /// What the plan would take by the other rules for gradients, and if these travelled as something else.
+    void why_says_what_other_reductions_would_take() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Fast", [](Experiment& e) { e.pipeline.plan_steps = 300; });
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, design_patience_ms);
+        auto* table = w->findChild<QTableWidget*>("what_ifs");
+        QVERIFY(table != nullptr);
+        QMap<QString, QString> rows;
+        for (int row = 0; row < table->rowCount(); ++row)
+            rows[table->item(row, 0)->text()] = table->item(row, 1)->text();
+        for (const char* words : {"Gradients charged as a ring", "Gradients summed for free",
+                                  "Gradients as transfers, all parts to all in one round",
+                                  "Gradients as transfers, exchanged directly in two rounds",
+                                  "Gradients travel as bf16", "Gradients travel as int8"})
+            QVERIFY2(rows.contains(words), qPrintable(rows.keys().join("; ")));
+        QVERIFY2(rows["Gradients charged as a ring"].startsWith('+'), qPrintable(rows["Gradients charged as a ring"]));
+        QVERIFY(!rows["Gradients summed for free"].startsWith('+') &&
+                !rows["Gradients travel as int8"].startsWith('+'));
+        QVERIFY(!rows.contains("Gradients travel as fp32"));
     }
 
     void an_action_and_a_node_are_found_by_words() {

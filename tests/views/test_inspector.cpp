@@ -117,6 +117,32 @@ private Q_SLOTS:
         QVERIFY(!inspector.widget()->findChild<QLabel*>("bandwidth_bytes_per_s_fault")->text().isEmpty());
     }
 
+    /// A home connection.
+    void an_uplink_and_a_downlink_are_typed() {
+        Document document;
+        Experiment e;
+        for (const char* id : {"a", "b"}) e.topology.nodes.push_back({.id = id});
+        document.start_new(e);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        selection.select({.nodes = {"a"}});
+        auto* up = inspector.widget()->findChild<QLineEdit*>("up_bytes_per_s");
+        auto* down = inspector.widget()->findChild<QLineEdit*>("down_bytes_per_s");
+        QVERIFY(up != nullptr && down != nullptr);
+        type(up, "50 Mbit/s");
+        type(down, "250 Mbit/s");
+        const auto& nodes = document.experiment().topology.nodes;
+        QCOMPARE(nodes[0].up_bytes_per_s, std::optional<double>(6.25e6));
+        QCOMPARE(nodes[0].down_bytes_per_s, std::optional<double>(31.25e6));
+        QVERIFY(!nodes[1].up_bytes_per_s && !nodes[1].down_bytes_per_s);
+        type(up, "");
+        QVERIFY2(!nodes[0].up_bytes_per_s, "none: no limit");
+        type(up, "-1");
+        QVERIFY(!nodes[0].up_bytes_per_s &&
+                !inspector.widget()->findChild<QLabel*>("up_bytes_per_s_fault")->text().isEmpty());
+    }
+
     void the_rule_for_gradients_says_what_it_means() {
         Document document;
         SelectionModel selection;

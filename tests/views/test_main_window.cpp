@@ -53,6 +53,16 @@ private Q_SLOTS:
         QVERIFY(is_named());
     }
 
+    void a_new_document_plans_its_reductions() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("quick-start");
+        window.document().edit("Charge", [](Experiment& e) { e.costs.all_reduce = AllReduceRule::charged; });
+        window.open_template("");
+        QVERIFY(window.document().experiment().topology.nodes.empty());
+        QVERIFY(window.document().experiment().costs.all_reduce == AllReduceRule::planned);
+    }
+
     /// With a plan, and with what makes panels wide: problems with long remedies.
     void every_panel_fits_a_small_screen() {
         apply_theme(*qApp, false);  // its font and paddings

@@ -84,8 +84,10 @@ std::shared_ptr<TimelineData> with_reduction() {
     data->add(Span{SpanKind::backward, 2, -1, 1, 1, 7, 7, 10, 0}, 0, 0, 2);
     data->add(Span{SpanKind::transfer_reduction, 1, 2, 1, -1, 12, 12, 15, 12}, 0, 0, 3);
     data->add(Span{SpanKind::transfer_reduction, 2, 1, 1, -1, 15, 15.5, 18.5, 12}, 0, 0, 4);
-    data->set_reductions(
-        std::make_shared<PlannedReductions>(PlannedReductions{{{0}, {1, 2}}, {{}, {star_piece(2, 1, 1)}}, {0, 12}}));
+    data->add(IdleGap{2, IdleCause::all_reduce, 10, 15, -1, 1, 1}, 0);
+    data->add(IdleGap{1, IdleCause::all_reduce, 12, 18.5, -1, 2, 2}, 0);
+    data->set_reductions(std::make_shared<PlannedReductions>(
+        PlannedReductions{{{0}, {1, 2}}, {{}, {star_piece(2, 1, 1)}}, {0, 12}, {"b->a", "Oregon->LA", "uplink of c"}}));
     data->finish();
     return data;
 }
@@ -311,6 +313,8 @@ private Q_SLOTS:
         QCOMPARE(view.selected().span->kind, SpanKind::transfer_reduction);
         QCOMPARE(data->longest_reduction(0, 20).span, view.selected().span);  // its queue counts
         QCOMPARE(data->statistics(1, 1, 0, 20).bytes, 12.0);
+        QVERIFY(describe_gap(*data->gap_at(2, 12), "c", *data).contains("for what b sends, over Oregon -> LA"));
+        QVERIFY(describe_gap(*data->gap_at(1, 13), "b", *data).contains("for what c sends, over uplink of c"));
         QSignalSpy spy(&view, &TimelineView::stage_activated);
         QTest::mouseClick(&view, Qt::LeftButton, {}, QPoint(16, qRound(view.place_of(0, 1).y())));
         QTRY_COMPARE(spy.count(), 1);

@@ -274,6 +274,55 @@ private Q_SLOTS:
         QVERIFY(window.document().experiment() == first);
     }
 
+    /// Trained for real, with planned reductions: the run's timeline shows each transfer of a gradient and what it
+    /// carries, and who waits for it says for whom and over which line.
+    void a_run_shows_its_planned_reductions() {
+        if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
+        QTemporaryDir folder;
+        QFile corpus(folder.filePath("corpus.txt"));
+        QVERIFY(corpus.open(QIODevice::WriteOnly));
+        for (int i = 0; i < 4000; ++i) corpus.write("One more line of text, number " + QByteArray::number(i) + ".\n");
+        corpus.close();
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.show();
+        window.open_template("");
+        window.document().edit("Draw", [&](Experiment& e) {
+            for (int i = 0; i < 4; ++i) add_node(e, {100.0 * i, 0});
+            for (const auto& [from, to] : {std::pair{1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}, {3, 4}})
+                add_link(e, "node-" + std::to_string(from), "node-" + std::to_string(to));
+            make_small(e, 2);
+            e.pipeline.stage_sizes = {1, 2, 1};
+            e.data.path = folder.filePath("corpus.txt").toStdString();
+        });
+        QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
+        QTRY_COMPARE(window.why_not_launch(), QString());
+        window.launch();
+        QTRY_VERIFY2_WITH_TIMEOUT(
+            !window.feed().runs().empty() && window.feed().runs().front().state == RunState::finished,
+            qPrintable(window.banner().text()), patient_ms);
+        const auto& timeline = window.watch_page().timeline();
+        const auto is_whole = [&] {
+            const auto data = window.feed().data(window.feed().runs().front().id);
+            return data != nullptr && data->explained_iterations == 2 && timeline.data() != nullptr;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(is_whole(), patient_ms);
+        const auto data = timeline.data();
+        const auto sent = data->longest_reduction(0, data->extent_s());
+        QVERIFY(sent.span != nullptr);
+        const QString card = plain(describe_span(*sent.span, sent.lane, *data).join('\n'));
+        for (const char* words : {"Reduction of stage 1, node-", "of the gradient", "iteration "})
+            QVERIFY2(card.contains(words), qPrintable(card));
+        QVERIFY2(card.contains("the part of node-") || card.contains("the sum of node-"), qPrintable(card));
+        bool told = false;
+        for (int lane = 0; lane < static_cast<int>(data->lanes().size()); ++lane)
+            data->visit_gaps(lane, 0, data->extent_s(), 0, [&](const LaneGap& gap) {
+                const auto words = describe_gap(gap, data->lanes()[at(lane)].name, *data).join('\n');
+                told = told || (gap.cause == IdleCause::all_reduce && words.contains("for what node-") &&
+                                words.contains(", over node-"));
+            });
+        QVERIFY2(told, "no idle stretch names the replica and the line");
+    }
+
     void a_killed_run_is_told_as_died_and_goes_on_by_its_button() {
         if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
         QTemporaryDir folder;

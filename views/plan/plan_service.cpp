@@ -255,7 +255,9 @@ std::shared_ptr<const PlanOutcome> PlanService::search(const Experiment& experim
     if (request.stop.stop_requested()) return nullptr;
     best->refined = true;
     if (best->has_plan && best->timeline.complete && experiment.topology.hop_matrix_s.empty())
-        best->other_reductions = other_reductions(best->problem, best->plan, best->timeline);
+        best->other_reductions = other_reductions(
+            best->problem, best->plan, best->timeline,
+            experiment.costs.gradient_bytes.empty() ? std::optional(experiment.training.gradient_wire) : std::nullopt);
     return best;
 }
 

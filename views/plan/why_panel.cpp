@@ -45,15 +45,8 @@ QTableWidgetItem* put(QTableWidget& table, int row, int column, const QString& t
     return item;
 }
 
-/// "3, 4"
-QString numbers(const std::vector<MicrobatchIndex>& microbatches) {
-    QStringList words;
-    for (const MicrobatchIndex microbatch : microbatches) words << QString::number(microbatch);
-    return words.join(", ");
-}
-
 QString sentence(const Wait& wait, const Problem& problem) {
-    const QString others = wait.others.empty() ? QObject::tr("a reduction") : numbers(wait.others),
+    const QString others = words_of(wait.ahead(problem)),
                   operation = words_of(to_string(Operation{wait.operation, 0})).left(1);
     const QString node = wait.node < 0 ? QString{} : words_of(problem.node_ids[static_cast<std::size_t>(wait.node)]);
     switch (wait.cause) {
@@ -195,16 +188,19 @@ void WhyPanel::show_change(int row, bool complete, double by) {
 void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {
     const int row = what_ifs_->rowCount();
     what_ifs_->insertRow(row);
-    const QString words = other.rule == AllReduceRule::planned
-                              ? other.pieces == PieceForm::exchange
-                                    ? tr("Gradients as transfers, all parts to all in one round")
-                                    : tr("Gradients as transfers, exchanged directly in two rounds")
-                          : other.rule == AllReduceRule::charged ? tr("Gradients charged as a ring")
-                                                                 : tr("Gradients summed for free");
+    const QString words =
+        other.wire ? tr("Gradients travel as %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}))
+        : other.rule == AllReduceRule::planned ? other.pieces == PieceForm::exchange
+                                                     ? tr("Gradients as transfers, all parts to all in one round")
+                                                     : tr("Gradients as transfers, exchanged directly in two rounds")
+        : other.rule == AllReduceRule::charged ? tr("Gradients charged as a ring")
+                                               : tr("Gradients summed for free");
+    const QString where =
+        other.wire ? tr("training, gradient wire: %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}))
+                   : tr("costs, all-reduce: %1").arg(QString::fromStdString(std::string{name_of(other.rule)}));
     put(*what_ifs_, row, 0, words)
-        ->setToolTip(tr("%1: iteration %2 instead of %3 (costs, all-reduce: %4)")
-                         .arg(words, duration(other.iteration_s), duration(outcome_->timeline.iteration_s),
-                              QString::fromStdString(std::string{name_of(other.rule)})));
+        ->setToolTip(tr("%1: iteration %2 instead of %3 (%4)")
+                         .arg(words, duration(other.iteration_s), duration(outcome_->timeline.iteration_s), where));
     show_change(row, other.complete, other.change);
 }
 

@@ -96,7 +96,8 @@ void TimelineData::add(const Span& span, int iteration, double offset_s, std::in
 void TimelineData::add(const IdleGap& gap, double offset_s) {
     if (gap.node < 0 || static_cast<std::size_t>(gap.node) >= lanes_.size() || gap.end_s <= gap.start_s) return;
     const auto index = static_cast<std::size_t>(gap.node);
-    lanes_[index].gaps.push_back({offset_s + gap.start_s, offset_s + gap.end_s, gap.microbatch, gap.other, gap.cause});
+    lanes_[index].gaps.push_back(
+        {offset_s + gap.start_s, offset_s + gap.end_s, gap.microbatch, gap.other, gap.cause, gap.line});
     dirty_gaps_[index] = std::min(dirty_gaps_[index], offset_s + gap.start_s);
     start_s_ = std::min(start_s_, offset_s + gap.start_s);
     extent_s_ = std::max(extent_s_, offset_s + gap.end_s);

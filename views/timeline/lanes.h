@@ -35,6 +35,7 @@ struct LaneGap {
     double start_s = 0, end_s = 0;
     int microbatch = -1, other = -1;
     IdleCause cause = IdleCause::fill_drain;
+    int line = no_line;  ///< as of the IdleGap
 };
 
 /// A node that was not there for a part of an iteration, or for all of it.
@@ -102,6 +103,7 @@ struct PlannedReductions {
     PerStage<std::vector<NodeIndex>> stages;
     PerStage<Pieces> pieces;
     PerStage<double> gradient_bytes;
+    std::vector<std::string> line_names = {};  ///< by Problem::line_names
 };
 /// Null where reductions are not planned.
 std::shared_ptr<const PlannedReductions> planned_reductions(const Problem& problem, const Plan& plan);

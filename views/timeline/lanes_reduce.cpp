@@ -15,6 +15,7 @@ std::shared_ptr<const PlannedReductions> planned_reductions(const Problem& probl
     all->pieces.resize(plan.stages.size());
     all->gradient_bytes = planned.get().gradient_bytes;
     all->gradient_bytes.resize(plan.stages.size());
+    all->line_names = problem.line_names;
     return all;
 }
 

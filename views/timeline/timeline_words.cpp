@@ -192,12 +192,16 @@ static QStringList describe_holders(const LaneGap& gap, const std::string& node,
     return lines;
 }
 
-/// Which replica a planned all-reduce waited for, and over which line.
+/// Which replica a planned all-reduce waited for, and over which line, or whose uplink or downlink.
 static QStringList describe_last_sum(const LaneGap& gap, const std::string& node, const TimelineData& data) {
     const auto last = waited_for(data, lane_named(node, data), gap);
     if (last.span == nullptr) return {};
     const auto sender = QString::fromStdString(data.lanes()[static_cast<std::size_t>(last.lane)].name);
-    return {QObject::tr("for what %1 sends, over %1->%2").arg(sender, QString::fromStdString(node))};
+    const auto* reductions = data.reductions();
+    if (gap.line < 0 || reductions == nullptr || at(gap.line) >= reductions->line_names.size())
+        return {QObject::tr("for what %1 sends").arg(sender)};
+    const auto line = QString::fromStdString(reductions->line_names[at(gap.line)]).replace("->", " -> ");
+    return {QObject::tr("for what %1 sends, over %2").arg(sender, line)};
 }
 
 /// The ring of a charged all-reduce: who hands on to whom, and the edge that the others wait for.
