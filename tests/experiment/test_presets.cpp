@@ -7,7 +7,7 @@
 #include "core/experiment/model_size.h"
 #include "core/experiment/presets.h"
 #include "core/experiment/validate.h"
-#include "samples.h"
+#include "tests/experiment/samples.h"
 
 using namespace skippipe;
 
