@@ -26,6 +26,8 @@ public:
     const std::string& identity() const override { return name_; }
     std::byte* allocate(std::size_t) override { return nullptr; }
     void free(std::byte*) noexcept override {}
+    std::byte* allocate_host(std::size_t) override { return nullptr; }
+    void free_host(std::byte*) noexcept override {}
     void copy(std::byte*, const std::byte*, std::size_t) override {}
     EventPointer record() override { throw std::runtime_error("the device fell off the bus"); }
     void wait(const EventPointer&) override {}
