@@ -101,8 +101,8 @@ private Q_SLOTS:
 
     void agreements_travel() {
         const NeighbourRebuild rebuild{2, {{1, 0.25}, {3, 0.75}}, 1.21};
-        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", {2},    {rebuild},  {1}, 1,    true, 3,
-                              4, "{}",           1,   {1},  0.25,   1. / 3, {"{}", ""}, 7,   "{1}"};
+        const Agreement given{5, {{0.1, 2}, {}}, {2}, true, "kept", {2},    {rebuild},  {1}, 1,    true, 3, 4,
+                              9, "{}",           1,   {1},  0.25,   1. / 3, {"{}", ""}, 7,   "{1}"};
         const auto got = read_agreement(to_text(given));
         QCOMPARE(got.iterations_done, given.iterations_done);
         QVERIFY(got.commit == given.commit);
@@ -118,6 +118,7 @@ private Q_SLOTS:
         QCOMPARE(got.neighbours[0].sources[1].share, 0.75);
         QCOMPARE(got.validated_at, 3);
         QCOMPARE(got.committed_at, 4);
+        QCOMPARE(got.iterations, 9);
         QCOMPARE(got.plan_json, given.plan_json);
         QCOMPARE(got.switches, 7);
         QCOMPARE(got.placement, given.placement);
