@@ -29,8 +29,8 @@ const Kind kinds[] = {{"virtual clock", 1, "fp32", "fp32", 600, 2},
 
 /// What losses cost, which is told where a run of two ranks goes back by itself.
 bool is_of_losses(const std::string& name) {
-    for (const char* one :
-         {"nodes_lost", "detection_s", "replanning_s", "recovery_s", "lost_iterations", "lost_network_s"})
+    for (const char* one : {"nodes_lost", "detection_s", "replanning_s", "refetching_s", "recovery_s",
+                            "lost_iterations", "lost_network_s"})
         if (name == one) return true;
     return false;
 }
