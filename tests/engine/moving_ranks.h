@@ -54,7 +54,7 @@ inline Experiment moving_experiment(int iterations) {
     experiment.training.validate_every = 10;
     experiment.recovery.planning_s = 1;
     experiment.recovery.move_nodes_s = 60;
-    experiment.execution = {.clock = Clock::wall, .ranks = moving_ranks};
+    experiment.execution = {.clock = Clock::wall, .transport = Transport::gloo, .ranks = moving_ranks};
     return experiment;
 }
 

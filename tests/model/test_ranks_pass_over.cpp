@@ -35,7 +35,8 @@ Plan plan_of() {
 }
 
 TrainedRanks by_the_wall(Experiment experiment, const Death& death, bool returns) {
-    experiment.execution = {.clock = Clock::wall, .compute = Compute::torch, .ranks = ranks};
+    experiment.execution = {
+        .clock = Clock::wall, .compute = Compute::torch, .transport = Transport::gloo, .ranks = ranks};
     return train_mortals(experiment, plan_of(), ranks, {{2, death}}, returns);
 }
 

@@ -53,7 +53,10 @@ Experiment experiment_of(Clock clock, int ranks, WireType wire = WireType::fp32)
     experiment.costs.all_reduce = AllReduceRule::planned;
     experiment.costs.links = LinkRule::shared;
     experiment.training.gradient_wire = wire;
-    experiment.execution = {.clock = clock, .compute = Compute::torch, .ranks = ranks};
+    experiment.execution = {.clock = clock,
+                            .compute = Compute::torch,
+                            .transport = ranks > 1 ? Transport::gloo : Transport::local,
+                            .ranks = ranks};
     return experiment;
 }
 

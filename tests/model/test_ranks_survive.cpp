@@ -25,7 +25,8 @@ Experiment experiment_for(bool split, RecoveryPolicy policy = RecoveryPolicy::re
     for (std::size_t i = 0; i < 9; ++i) experiment.topology.hop_matrix_s[i][i] = 0;
     experiment.training.iterations = iterations;
     experiment.training.validate_every = 2;
-    experiment.execution = {.clock = Clock::wall, .compute = Compute::torch, .ranks = ranks};
+    experiment.execution = {
+        .clock = Clock::wall, .compute = Compute::torch, .transport = Transport::gloo, .ranks = ranks};
     experiment.recovery.policy = policy;
     experiment.pipeline.balance_data_nodes = false;
     return experiment;

@@ -67,7 +67,10 @@ Experiment experiment_of(const Case& c, int iterations) {
     experiment.topology.hop_matrix_s.assign(nodes, std::vector<double>(nodes, 0.01));
     for (std::size_t i = 0; i < nodes; ++i) experiment.topology.hop_matrix_s[i][i] = 0;
     experiment.training.iterations = iterations;
-    experiment.execution = {.clock = Clock::wall, .compute = Compute::torch, .ranks = c.ranks};
+    experiment.execution = {.clock = Clock::wall,
+                            .compute = Compute::torch,
+                            .transport = c.ranks > 1 ? Transport::gloo : Transport::local,
+                            .ranks = c.ranks};
     return experiment;
 }
 
