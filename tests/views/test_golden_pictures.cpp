@@ -55,6 +55,11 @@ void compare_picture(const QString& name, const QImage& painted) {
              qPrintable(name));
 }
 
+/// What has the keys has a frame.
+void leave_focus() {
+    if (auto* focused = QApplication::focusWidget()) focused->clearFocus();
+}
+
 /// Two stages on two nodes each, two microbatches there and back, with transfers, a reduction, idle time by cause, and
 /// a node that is lost.
 std::shared_ptr<const TimelineData> small_scene() {
@@ -124,6 +129,7 @@ private Q_SLOTS:
         timeline.set_data(data);
         timeline.show();
         QVERIFY(QTest::qWaitForWindowExposed(&timeline));
+        leave_focus();
         QTRY_VERIFY(timeline.settled());
         compare_picture("timeline" + suffix, timeline.grab().toImage());
 
@@ -146,6 +152,7 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowExposed(&whole));
         whole.select_row(watched->work_at(2, 4)->row, false);
         QVERIFY(whole.cause().span != nullptr);
+        leave_focus();
         QTRY_VERIFY(whole.settled());
         compare_picture("watched-timeline" + suffix, whole.grab().toImage());
 

@@ -132,14 +132,16 @@ private Q_SLOTS:
         QVERIFY(up != nullptr && down != nullptr);
         type(up, "50 Mbit/s");
         type(down, "250 Mbit/s");
-        const auto& nodes = document.experiment().topology.nodes;
-        QCOMPARE(nodes[0].up_bytes_per_s, std::optional<double>(6.25e6));
-        QCOMPARE(nodes[0].down_bytes_per_s, std::optional<double>(31.25e6));
-        QVERIFY(!nodes[1].up_bytes_per_s && !nodes[1].down_bytes_per_s);
-        type(up, "");
-        QVERIFY2(!nodes[0].up_bytes_per_s, "none: no limit");
+        const auto node = [&](std::size_t i) { return document.experiment().topology.nodes[i]; };
+        QCOMPARE(node(0).up_bytes_per_s, std::optional<double>(6.25e6));
+        QCOMPARE(node(0).down_bytes_per_s, std::optional<double>(31.25e6));
+        QVERIFY(!node(1).up_bytes_per_s && !node(1).down_bytes_per_s);
+        up->selectAll();
+        QTest::keyClick(up, Qt::Key_Delete);
+        QTest::keyClick(up, Qt::Key_Return);
+        QVERIFY2(!node(0).up_bytes_per_s, "none: no limit");
         type(up, "-1");
-        QVERIFY(!nodes[0].up_bytes_per_s &&
+        QVERIFY(!node(0).up_bytes_per_s &&
                 !inspector.widget()->findChild<QLabel*>("up_bytes_per_s_fault")->text().isEmpty());
     }
 

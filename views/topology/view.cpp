@@ -189,6 +189,7 @@ void TopologyView::paintEvent(QPaintEvent* event) {
     draw_items(painter, still_->links);
     if (!still_->above.isNull()) painter.drawPixmap(0, 0, still_->above);
     draw_items(painter, still_->high);
+    draw_focus(painter);
 }
 
 void TopologyView::changeEvent(QEvent* event) {
@@ -351,16 +352,20 @@ void TopologyView::drawBackground(QPainter* painter, const QRectF& seen) {
     painter->drawPath(land_outlines());
 }
 
+/// A frame, where the view has the keys.
+void TopologyView::draw_focus(QPainter& painter) const {
+    if (!hasFocus()) return;
+    painter.save();
+    painter.resetTransform();
+    painter.setPen(QPen(theme().accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.drawRect(viewport()->rect().adjusted(0, 0, -1, -1));
+    painter.restore();
+}
+
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
-    if (hasFocus()) {
-        painter->save();
-        painter->resetTransform();
-        painter->setPen(QPen(theme().accent, 1));
-        painter->setBrush(Qt::NoBrush);
-        painter->setRenderHint(QPainter::Antialiasing, false);
-        painter->drawRect(viewport()->rect().adjusted(0, 0, -1, -1));
-        painter->restore();
-    }
+    draw_focus(*painter);
     if (scene_.is_editable()) draw_next_step(painter);
     if (!document_.experiment().topology.nodes.empty()) return draw_reduction_words(painter);
     painter->resetTransform();

@@ -91,6 +91,7 @@ protected:
     void scrollContentsBy(int dx, int dy) override;
     void drawBackground(QPainter*, const QRectF&) override;
     void drawForeground(QPainter*, const QRectF&) override;
+    void draw_focus(QPainter& painter) const;
 
 private:
     void magnify(double zoom);
