@@ -110,6 +110,27 @@ Seen look(const TimelineData& data, double begin, double end, double least) {
 class TestTimeline : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// What a span is packed into holds the largest experiment, of a record that was written to for a month.
+    void a_packed_span_holds_the_largest_numbers() {
+        TimelineData data;
+        data.set_lanes(std::vector<std::string>(1, "a"));
+        const std::int64_t row = 50'000LL * 3600 * 24 * 30;
+        data.add(Span{SpanKind::weight_gradient, 0, -1, StageIndex(1023), MicrobatchIndex(999'999), 1, 2, 3, 0},
+                 2'000'000'000, 0, row);
+        data.add(Span{SpanKind::transfer_reduction, 0, NodeIndex(9'999), StageIndex(1023), -1, 1, 2, 3, 8}, 0, 0,
+                 row + 1);
+        data.finish();
+        const LaneSpan &work = data.work(0, 0), &transfer = data.lanes()[0].transfers[0];
+        QCOMPARE(std::int64_t(work.row), row);
+        QCOMPARE(int(work.microbatch), 999'999);
+        QCOMPARE(int(work.stage), 1023);
+        QCOMPARE(work.iteration, 2'000'000'000);
+        QVERIFY(work.kind == SpanKind::weight_gradient && transfer.kind == SpanKind::transfer_reduction);
+        QCOMPARE(int(transfer.to_node), 9'999);
+        QCOMPARE(int(transfer.microbatch), -1);
+        QCOMPARE(data.find(row + 1).span, &transfer);
+    }
+
     void time_and_pixels_are_inverse() {
         const TimeScale scale{10, 30, 100, 500};
         QCOMPARE(scale.x(10), 100.0);

@@ -64,16 +64,15 @@ void TimelineData::set_lanes(std::vector<std::string> names) {
 void TimelineData::add(const Span& span, int iteration, double offset_s, std::int64_t row) {
     if (span.node < 0 || static_cast<std::size_t>(span.node) >= lanes_.size()) return;
     const auto index = static_cast<std::size_t>(span.node);
-    const LaneSpan item{offset_s + span.start_s,
-                        offset_s + span.end_s,
-                        row,
-                        span.microbatch,
-                        iteration,
-                        static_cast<float>(span.bytes),
-                        static_cast<float>(span.start_s - span.ready_s),
-                        static_cast<std::int16_t>(span.stage),
-                        static_cast<std::int16_t>(span.to_node),
-                        span.kind};
+    LaneSpan item{.start_s = offset_s + span.start_s, .end_s = offset_s + span.end_s};
+    item.row = row;
+    item.microbatch = span.microbatch;
+    item.iteration = iteration;
+    item.bytes = static_cast<float>(span.bytes);
+    item.queue_s = static_cast<float>(span.start_s - span.ready_s);
+    item.to_node = static_cast<std::int16_t>(span.to_node);
+    item.stage = static_cast<std::int16_t>(span.stage);
+    item.kind = span.kind;
     start_s_ = std::min(start_s_, item.start_s);
     extent_s_ = std::max(extent_s_, item.end_s);
     least_row_ = std::min(least_row_, row);
