@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <thread>
 
 #include <QComboBox>
 #include <QMenu>
@@ -351,6 +353,62 @@ private Q_SLOTS:
             return false;
         };
         QVERIFY(is_drawn(run_pen(1, 1).color()));
+    }
+
+    /// Only values are taken in the window's thread: what draws and writes them needs no widget, and runs anywhere.
+    void files_are_drawn_away_from_the_window() {
+        const RunData first = run_of(1, 400), second = run_of(9, 400);
+        auto panel = std::make_unique<CurvePanel>();
+        panel->resize(700, 500);
+        panel->show_runs({&first, &second}, 1);
+        panel->show();
+        QVERIFY(QTest::qWaitForWindowExposed(panel.get()));
+        std::vector<std::function<QByteArray()>> makers;
+        for (const auto format : {CurveFormat::png, CurveFormat::svg, CurveFormat::pdf, CurveFormat::csv})
+            makers.push_back(panel->exporter(format));
+        QByteArrayList now;
+        for (const auto format : {CurveFormat::png, CurveFormat::svg, CurveFormat::pdf, CurveFormat::csv})
+            now << panel->exported(format);
+        panel.reset();
+        QByteArrayList then;
+        std::thread([&] {
+            for (const auto& make : makers) then << make();
+        }).join();
+        QCOMPARE(then[0], now[0]);
+        QCOMPARE(then[1], now[1]);
+        QVERIFY(then[2].startsWith("%PDF") && then[2].size() > 2000);
+        QCOMPARE(then[3], now[3]);
+    }
+
+    /// A legend names each run once; its discs are explained on the axis.
+    void a_legend_names_runs_once() {
+        const RunData first = run_of(1, 4), second = run_of(2, 4);
+        CurvePanel panel;
+        panel.show_runs({&first, &second}, 1);
+        auto& chart = *panel.charts()[0];
+        QCOMPARE(chart.readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
+        chart.set_crosshair(2);
+        QVERIFY2(chart.readout().startsWith("Run 1, gpipe  5.80\nRun 2, gpipe  5.80"), qPrintable(chart.readout()));
+        QVERIFY(chart.set().y_label.contains("validation"));
+        panel.show_runs({&first});
+        chart.set_crosshair({});
+        QCOMPARE(chart.readout(), QString("Training\nValidation"));
+    }
+
+    /// Where a run has no loss, the panel has the one button that shows what it has.
+    void an_empty_panel_offers_what_there_is() {
+        RunData run = run_of(1, 4);
+        std::erase_if(run.metrics, [](const Metric& metric) { return metric.name != "iteration_s"; });
+        CurvePanel panel;
+        panel.set_empty_text("No loss", {"iteration_s"});
+        panel.show_runs({&run});
+        panel.show();
+        auto* button = panel.findChild<QPushButton*>("instead");
+        QVERIFY(button->isVisible());
+        QCOMPARE(button->text(), QString("Show iteration time"));
+        QTest::mouseClick(button, Qt::LeftButton);
+        QVERIFY(!button->isVisible());
+        QCOMPARE(panel.charts()[0]->set().choice.metric, std::string("iteration_s"));
     }
 };
 

@@ -18,6 +18,7 @@
 #include "tests/views/window_experiments.h"
 #include "views/theme/theme.h"
 #include "views/window/main_window.h"
+#include "views/figure/svg_figure.h"
 #include "views/window/report_pdf.h"
 #include "views/window/screenshot.h"
 
@@ -266,9 +267,9 @@ private Q_SLOTS:
             <line x1="60" y1="50" x2="160" y2="50" stroke="#0000FF" stroke-width="3"/>
             <polyline points="60,80 160,80 160,90" stroke="#FF00FF" stroke-width="3"/>
             <text x="190" y="30" fill="#000000" text-anchor="end">left</text></svg>)";
-        const ReportFigure figure(svg);
+        const SvgFigure figure(svg);
         QCOMPARE(figure.size(), QSizeF(200, 100));
-        QVERIFY(ReportFigure("no drawing").size().isEmpty());
+        QVERIFY(SvgFigure("no drawing").size().isEmpty());
         QImage image(200, 100, QImage::Format_RGB32);
         image.fill(Qt::white);
         QPainter painter(&image);

@@ -121,7 +121,9 @@ void CurveChart::add_curve(const Curve& curve) {
         raw->setPen(pale);
         raw->removeFromLegend();
     }
-    graph_of(curve.smooth.empty() ? curve.points : curve.smooth)->setName(curve.name);
+    auto* graph = graph_of(curve.smooth.empty() ? curve.points : curve.smooth);
+    graph->setName(curve.name);
+    if (!curve.in_legend) graph->removeFromLegend();
 }
 
 void CurveChart::show_set(CurveSet set, bool keeps_sight) {
@@ -159,13 +161,14 @@ void CurveChart::set_crosshair(std::optional<double> x) {
         crosshair_->point1->setCoords(*x, 0);
         crosshair_->point2->setCoords(*x, 1);
     }
-    std::size_t curve = 0;
-    for (int i = 0; i < plot_->legend->itemCount() && curve < set_.curves.size(); ++i, ++curve) {
-        auto* item = qobject_cast<QCPPlottableLegendItem*>(plot_->legend->item(i));
+    int row = 0;
+    for (const auto& curve : set_.curves) {
+        if (!curve.in_legend || row >= plot_->legend->itemCount()) continue;
+        auto* item = qobject_cast<QCPPlottableLegendItem*>(plot_->legend->item(row++));
         if (item == nullptr) continue;
-        const auto point = x ? set_.curves[curve].at(*x) : std::nullopt;
+        const auto point = x ? curve.at(*x) : std::nullopt;
         const QString value = !point ? QString{} : set_.y_is_time ? duration(point->y) : three_digits(point->y);
-        item->plottable()->setName(set_.curves[curve].name + (value.isEmpty() ? value : "  " + value));
+        item->plottable()->setName(curve.name + (value.isEmpty() ? value : "  " + value));
     }
     plot_->legend->setVisible(x ? !set_.curves.empty() : always_legend_ && set_.curves.size() > 1);
     plot_->replot(QCustomPlot::rpQueuedReplot);

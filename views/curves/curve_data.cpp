@@ -166,9 +166,13 @@ std::vector<Grouping> groupings(const std::vector<const RunData*>& runs) {
 }
 
 QStringList seed_groups(const std::vector<const RunData*>& runs) {
+    const auto is_label = [](const Parameter& p) { return p.pointer == "/name" || p.pointer == "/description"; };
+    auto parameters = differing(runs);
+    std::erase_if(parameters, [](const Parameter& p) { return p.pointer.ends_with("/seed"); });
+    // What runs are called tells them apart only where nothing else does.
+    if (!std::all_of(parameters.begin(), parameters.end(), is_label)) std::erase_if(parameters, is_label);
     QStringList words(static_cast<qsizetype>(runs.size()));
-    for (const auto& parameter : differing(runs)) {
-        if (parameter.pointer.ends_with("/seed")) continue;
+    for (const auto& parameter : parameters) {
         const QString last = parameter.name.section(", ", -1);
         for (qsizetype i = 0; i < words.size(); ++i)
             words[i] += (words[i].isEmpty() ? QString{} : QStringLiteral(", ")) + last + ' ' + parameter.values[i];

@@ -4,23 +4,22 @@
 #include <algorithm>
 #include <cmath>
 
-#include <QBuffer>
-#include <QPdfWriter>
-#include <QPixmap>
-
 #include <fmt/format.h>
 
 #include "views/curves/curve_chart.h"
 #include "views/curves/plot.h"
+#include "views/figure/svg_figure.h"
+#include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
 namespace {
 
-constexpr double picture_scale = 2, points_an_inch = 72;
+constexpr double picture_scale = 2;
 constexpr double left_edge = 64, right_edge = 12, top_edge = 12, bottom_edge = 44, legend_row = 16;
 
 std::string escaped(const QString& text) { return text.toHtmlEscaped().toStdString(); }
+std::string hex(const QColor& colour) { return colour.name().toStdString(); }
 
 /// Places of one chart's values in the drawing.
 struct SvgScale {
@@ -64,12 +63,12 @@ void add_band(std::string& svg, const SvgScale& scale, const Curve& curve) {
     svg += "\"/>\n";
 }
 
-void add_marks(std::string& svg, const SvgScale& scale, const Curve& curve) {
+void add_marks(std::string& svg, const SvgScale& scale, const Curve& curve, const QColor& surface) {
     for (const auto& point : curve.points)
         if (scale.holds(point))
-            svg += fmt::format(R"(<circle cx="{:.2f}" cy="{:.2f}" r="3" fill="#ffffff" stroke="{}"/>)"
+            svg += fmt::format(R"(<circle cx="{:.2f}" cy="{:.2f}" r="3" fill="{}" stroke="{}"/>)"
                                "\n",
-                               scale.x(point.x), scale.y(point.y), curve.pen.color().name().toStdString());
+                               scale.x(point.x), scale.y(point.y), hex(surface), hex(curve.pen.color()));
 }
 
 void add_words(std::string& svg, double x, double y, const char* anchor, const QString& words,
@@ -79,43 +78,44 @@ void add_words(std::string& svg, double x, double y, const char* anchor, const Q
                        x, y, anchor, more, escaped(words));
 }
 
-void add_axes(std::string& svg, const SvgScale& scale, const CurveSet& set) {
+void add_axes(std::string& svg, const SvgScale& scale, const CurveSet& set, const ChartColours& colours) {
     const QRectF& p = scale.plot;
-    const auto line = [&](double x1, double y1, double x2, double y2, const char* colour) {
+    const auto line = [&](double x1, double y1, double x2, double y2, const QColor& colour) {
         svg += fmt::format(R"(<path d="M{:.2f} {:.2f}L{:.2f} {:.2f}" stroke="{}"/>)"
                            "\n",
-                           x1, y1, x2, y2, colour);
+                           x1, y1, x2, y2, hex(colour));
     };
     for (const auto& tick : scale.frame.x_ticks) {
         const double x = scale.x(tick.at);
-        line(x, p.top(), x, p.bottom(), "#dddddd");
+        line(x, p.top(), x, p.bottom(), colours.line);
         add_words(svg, x, p.bottom() + 15, "middle", tick.label);
     }
     for (const auto& tick : scale.frame.y_ticks) {
         const double y = scale.y(tick.at);
-        line(p.left(), y, p.right(), y, "#dddddd");
+        line(p.left(), y, p.right(), y, colours.line);
         add_words(svg, p.left() - 6, y + 4, "end", tick.label);
     }
-    line(p.left(), p.bottom(), p.right(), p.bottom(), "#333333");
-    line(p.left(), p.top(), p.left(), p.bottom(), "#333333");
+    line(p.left(), p.bottom(), p.right(), p.bottom(), colours.text);
+    line(p.left(), p.top(), p.left(), p.bottom(), colours.text);
     add_words(svg, p.center().x(), p.bottom() + 34, "middle", set.x_label);
     const double x = p.left() - 50, y = p.center().y();
     add_words(svg, x, y, "middle", set.y_label,
               fmt::format(R"turned( transform="rotate(-90 {:.1f} {:.1f})")turned", x, y));
 }
 
-void add_chart(std::string& svg, const CurveSet& set, const ChartFrame& frame, int number) {
+void add_chart(std::string& svg, const CurveSet& set, const ChartFrame& frame, const ChartColours& colours,
+               int number) {
     const SvgScale scale{frame, frame.box.adjusted(left_edge, top_edge, -right_edge, -bottom_edge)};
     const QRectF& p = scale.plot;
     svg += fmt::format(R"(<clipPath id="chart{}"><rect x="{}" y="{}" width="{}" height="{}"/></clipPath>)"
                        "\n",
                        number, p.x(), p.y(), p.width(), p.height());
-    add_axes(svg, scale, set);
+    add_axes(svg, scale, set, colours);
     svg += fmt::format("<g clip-path=\"url(#chart{})\">\n", number);
     for (const auto& curve : set.curves) {
         add_band(svg, scale, curve);
         if (curve.marks)
-            add_marks(svg, scale, curve);
+            add_marks(svg, scale, curve, colours.surface);
         else if (curve.smooth.empty())
             add_line(svg, scale, curve.points, curve.pen, 1);
         else {
@@ -126,6 +126,7 @@ void add_chart(std::string& svg, const CurveSet& set, const ChartFrame& frame, i
     svg += "</g>\n";
     double y = p.top() + legend_row;
     for (const auto& curve : set.curves) {
+        if (!curve.in_legend) continue;
         add_words(svg, p.right() - 8, y, "end", curve.name,
                   fmt::format(R"( fill="{}")", curve.pen.color().name().toStdString()));
         y += legend_row;
@@ -156,51 +157,8 @@ ChartFrame frame_of(CurveChart& chart) {
             ticks_of(y)};
 }
 
-QSize size_of(const std::vector<CurveChart*>& charts) {
-    QRect all;
-    for (const auto* chart : charts) all |= chart->geometry();
-    return {all.right() + 1, all.bottom() + 1};
-}
-
-QImage as_picture(const std::vector<CurveChart*>& charts) {
-    QPixmap picture(size_of(charts) * picture_scale);
-    picture.fill(theme().surface);
-    QPainter painter(&picture);
-    for (auto* chart : charts)
-        painter.drawPixmap(chart->pos() * picture_scale,
-                           chart->plot().toPixmap(chart->width(), chart->height(), picture_scale));
-    painter.end();
-    return picture.toImage();
-}
-
-QByteArray as_png(const QImage& picture) {
-    QByteArray png;
-    QBuffer buffer(&png);
-    buffer.open(QIODevice::WriteOnly);
-    picture.save(&buffer, "PNG");
-    return png;
-}
-
-QByteArray as_pdf(const std::vector<CurveChart*>& charts) {
-    QByteArray pdf;
-    QBuffer buffer(&pdf);
-    buffer.open(QIODevice::WriteOnly);
-    QPdfWriter writer(&buffer);
-    writer.setResolution(static_cast<int>(points_an_inch));
-    writer.setPageSize(QPageSize(QSizeF(size_of(charts)), QPageSize::Point));
-    writer.setPageMargins({});
-    QCPPainter painter(&writer);
-    painter.setMode(QCPPainter::pmVectorized);
-    painter.setMode(QCPPainter::pmNoCaching);
-    for (auto* chart : charts) {
-        painter.save();
-        painter.translate(chart->pos());
-        chart->plot().toPainter(&painter, chart->width(), chart->height());
-        painter.restore();
-    }
-    painter.end();
-    return pdf;
-}
+/// In the theme at hand as on the screen, or in the light one as on paper.
+ChartColours colours_of(const Theme& of) { return {of.surface, of.text_2, of.line}; }
 
 }  // namespace
 
@@ -209,30 +167,35 @@ QString name_of(CurveFormat format) {
     return QString::fromLatin1(names[static_cast<int>(format)]);
 }
 
-std::string curves_svg(const std::vector<CurveSet>& sets, const std::vector<ChartFrame>& frames) {
+std::string curves_svg(const std::vector<CurveSet>& sets, const std::vector<ChartFrame>& frames,
+                       const ChartColours& colours) {
     QRectF all;
     for (const auto& frame : frames) all |= frame.box;
-    std::string svg = fmt::format(
-        R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" )"
-        R"(font-family="sans-serif" font-size="11" fill="#333333"><rect width="{0}" height="{1}" fill="#ffffff"/>)"
-        "\n",
-        std::ceil(all.right()), std::ceil(all.bottom()));
+    std::string svg =
+        fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" )"
+                    R"(font-family="sans-serif" font-size="11" fill="{2}"><rect width="{0}" height="{1}" fill="{3}"/>)"
+                    "\n",
+                    std::ceil(all.right()), std::ceil(all.bottom()), hex(colours.text), hex(colours.surface));
     for (std::size_t i = 0; i < std::min(sets.size(), frames.size()); ++i)
-        add_chart(svg, sets[i], frames[i], static_cast<int>(i));
+        add_chart(svg, sets[i], frames[i], colours, static_cast<int>(i));
     return svg + "</svg>\n";
 }
 
 std::function<QByteArray()> export_curves(const std::vector<CurveChart*>& charts, CurveFormat format) {
-    if (format == CurveFormat::png) return [picture = as_picture(charts)] { return as_png(picture); };
-    if (format == CurveFormat::pdf) return [pdf = as_pdf(charts)] { return pdf; };
     std::vector<CurveSet> sets;
     std::vector<ChartFrame> frames;
     for (auto* chart : charts) {
         sets.push_back(chart->set());
         frames.push_back(frame_of(*chart));
     }
-    return [sets = std::move(sets), frames = std::move(frames), format] {
-        return QByteArray::fromStdString(format == CurveFormat::csv ? curves_csv(sets) : curves_svg(sets, frames));
+    const Theme& colours = format == CurveFormat::png ? theme() : Theme::light();
+    for (auto& set : sets)
+        for (auto& curve : set.curves) curve.pen.setColor(run_pen(curve.run, 1, colours).color());
+    return [sets = std::move(sets), frames = std::move(frames), format, paper = colours_of(colours)] {
+        if (format == CurveFormat::csv) return QByteArray::fromStdString(curves_csv(sets));
+        const auto svg = QByteArray::fromStdString(curves_svg(sets, frames, paper));
+        const SvgFigure figure(QString::fromUtf8(svg));
+        return format == CurveFormat::png ? figure.png(picture_scale) : format == CurveFormat::pdf ? figure.pdf() : svg;
     };
 }
 

@@ -31,11 +31,18 @@ struct ChartFrame {
     std::vector<ChartTick> x_ticks, y_ticks;
 };
 
-/// Curves as an SVG drawing in black on white, a frame each; no script, no font of its own.
-std::string curves_svg(const std::vector<CurveSet>& sets, const std::vector<ChartFrame>& frames);
+/// What is not a curve.
+struct ChartColours {
+    QColor surface{"#ffffff"}, text{"#333333"}, line{"#dddddd"};
+};
 
-/// The charts as they are in sight: PNG with two pixels a point, PDF a page as large as they are, SVG, or all numbers.
-/// What is drawn by widgets is drawn here; the file is made by calling what is returned, on any thread.
+/// Curves as an SVG drawing, a frame each; no script, no font of its own.
+std::string curves_svg(const std::vector<CurveSet>& sets, const std::vector<ChartFrame>& frames,
+                       const ChartColours& colours = {});
+
+/// The charts as they are in sight: PNG in the theme's colours with two pixels a point; SVG and PDF, a page as large as
+/// they are, in those of paper; or all numbers. Here the values are taken; what is returned draws and writes them, on
+/// any thread.
 std::function<QByteArray()> export_curves(const std::vector<CurveChart*>& charts, CurveFormat format);
 
 }  // namespace skippipe

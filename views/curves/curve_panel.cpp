@@ -51,8 +51,10 @@ CurvePanel::CurvePanel(QWidget* parent)
       grid_widget_(new QWidget),
       grid_(new QGridLayout(grid_widget_)),
       scroll_(new QScrollArea(this)),
-      empty_(new QLabel(this)),
-      equal_(new QLabel(this)) {
+      empty_words_(words_label({}, "secondary")),
+      equal_(new QLabel(this)),
+      instead_(new QPushButton),
+      empty_(new QWidget(this)) {
     auto* column = seamless_column(this);
     column->addWidget(controls());
     column->addWidget(equal_);
@@ -69,9 +71,17 @@ CurvePanel::CurvePanel(QWidget* parent)
     equal_->setProperty("role", "secondary");
     equal_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     equal_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    empty_->setAlignment(Qt::AlignCenter);
-    empty_->setWordWrap(true);
-    empty_->setProperty("role", "secondary");
+    auto* middle = new QVBoxLayout(empty_);
+    middle->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
+    middle->setSpacing(size::gap);
+    middle->addStretch();
+    middle->addWidget(empty_words_);
+    middle->addWidget(instead_, 0, Qt::AlignHCenter);
+    middle->addStretch();
+    empty_words_->setAlignment(Qt::AlignCenter);
+    instead_->setObjectName("instead");
+    connect(instead_, &QPushButton::clicked, this, [this] { set_metrics(instead_metrics_); });
+    set_empty_text({});
     setAccessibleName(tr("Curves"));
     make_charts();
 }
@@ -152,7 +162,16 @@ QToolButton* CurvePanel::view_button() {
     return button;
 }
 
-void CurvePanel::set_empty_text(const QString& text) { empty_->setText(text); }
+void CurvePanel::set_empty_text(const QString& text, const std::vector<std::string>& instead) {
+    empty_words_->setText(text);
+    instead_metrics_ = instead;
+    QStringList names;
+    for (const auto* action : metric_actions_)
+        if (std::find(instead.begin(), instead.end(), action->data().toString().toStdString()) != instead.end())
+            names << action->text().toLower();
+    instead_->setText(tr("Show %1").arg(names.join(", ")));
+    instead_->setVisible(!names.isEmpty());
+}
 
 void CurvePanel::set_metrics(const std::vector<std::string>& metrics) {
     bool any = false;

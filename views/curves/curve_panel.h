@@ -27,7 +27,8 @@ public:
 
     /// The runs to draw; `baseline` (may be 0) is the thick one. Pointers are not kept.
     void show_runs(const std::vector<const RunData*>& runs, RunId baseline = 0);
-    void set_empty_text(const QString& text);
+    /// What stands where there is nothing to draw, and the charts that a button offers instead; none: no button.
+    void set_empty_text(const QString& text, const std::vector<std::string>& instead = {});
     /// Metrics of `curve_metrics`, in its order; none of them: the first.
     void set_metrics(const std::vector<std::string>& metrics);
     /// What the horizontal axis shows.
@@ -79,7 +80,10 @@ private:
     QWidget* grid_widget_;
     QGridLayout* grid_;
     QScrollArea* scroll_;
-    QLabel *empty_, *equal_;
+    QLabel *empty_words_, *equal_;
+    QPushButton* instead_;
+    QWidget* empty_;
+    std::vector<std::string> instead_metrics_;
     QComboBox* x_ = nullptr;
     std::vector<QAction*> metric_actions_, smoothing_actions_;
     QAction *log_x_ = nullptr, *log_y_ = nullptr, *follow_ = nullptr;

@@ -12,11 +12,15 @@ namespace {
 
 constexpr double thin_line = 1.75, thick_line = 3;
 
+/// Of one run; of several the axis says what discs are, since each run's colour is named beside its line.
+QString validation_words() { return QObject::tr("Validation"); }
+
 void add_curve(CurveSet& set, const RunData& run, const std::string& metric, const QString& name, const QPen& pen,
                bool marks) {
     Curve curve{.run = run.info.id, .name = name, .pen = pen, .marks = marks};
     curve.points = curve_points(run, metric, set.choice.x);
     if (curve.points.empty()) return;
+    curve.in_legend = !marks || name == validation_words();
     if (set.choice.smoothing > 0 && !marks) curve.smooth = smoothed(curve.points, set.choice.smoothing);
     set.curves.push_back(std::move(curve));
 }
@@ -86,6 +90,7 @@ CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const Curve
         return set;
     }
     const bool several = runs.size() > 1;
+    if (several && choice.metric == "loss") set.y_label += QObject::tr("; ○ validation");
     for (const auto& run : runs) {
         const QPen pen = run_pen(run.info.id, several && run.info.id == baseline ? thick_line : thin_line);
         const QString name = QObject::tr("Run %1, %2").arg(run.info.id).arg(QString::fromStdString(run.info.planner));
@@ -93,8 +98,7 @@ CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const Curve
         add_curve(set, run, choice.metric, several || !validated ? name : QObject::tr("Training"), pen, false);
         if (validated)
             add_curve(set, run, "validation_loss",
-                      several ? QObject::tr("Run %1, validation").arg(run.info.id) : QObject::tr("Validation"), pen,
-                      true);
+                      several ? QObject::tr("Run %1, validation").arg(run.info.id) : validation_words(), pen, true);
     }
     return set;
 }

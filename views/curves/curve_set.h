@@ -15,6 +15,7 @@ struct Curve {
     std::vector<CurvePoint> smooth;     ///< drawn above the points, which turn pale; empty: not smoothed
     std::vector<CurvePoint> low, high;  ///< of a group: least and most of its runs, at the points' x; else empty
     bool marks = false;                 ///< of few points: discs, no line between
+    bool in_legend = true;              ///< false: its colour is in the legend already
 
     /// Where the curve is at the nearest x; none outside its ends.
     std::optional<CurvePoint> at(double x) const { return point_near(smooth.empty() ? points : smooth, x); }

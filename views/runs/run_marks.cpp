@@ -20,10 +20,10 @@ MarkedRun mark_of(const QString& words) {
 
 }  // namespace
 
-QPen run_pen(RunId run, double width) {
+QPen run_pen(RunId run, double width, const Theme& colours) {
     static constexpr Qt::PenStyle styles[] = {Qt::SolidLine, Qt::DashLine, Qt::DashDotLine};
     const RunId place = std::max<RunId>(run - 1, 0) % (stage_colours * static_cast<RunId>(std::size(styles)));
-    return {theme().stage(static_cast<int>(place % stage_colours)), width, styles[place / stage_colours]};
+    return {colours.stage(static_cast<int>(place % stage_colours)), width, styles[place / stage_colours]};
 }
 
 bool RunMarks::hides(RunId run) const {

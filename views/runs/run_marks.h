@@ -8,13 +8,14 @@
 #include <QStringList>
 
 #include "core/record/record.h"
+#include "views/theme/theme.h"
 
 namespace skippipe {
 
 /// The pen of a run's curves, `width` pixels wide: colour and dash follow from its number alone, so that they stay
 /// whatever is selected, sorted, removed or restarted. The eight colours of stages in their order, then dashed, then
 /// dash-dotted, then from the beginning.
-QPen run_pen(RunId run, double width);
+QPen run_pen(RunId run, double width, const Theme& colours = theme());
 
 /// A run by what tells it from another one of the same number, in a record that was begun anew.
 struct MarkedRun {
