@@ -14,6 +14,7 @@
 #include "tests/views/window_experiments.h"
 #include "views/compare/differences.h"
 #include "views/theme/theme.h"
+#include "views/timeline/colours.h"
 #include "views/window/main_window.h"
 
 using namespace skippipe;
@@ -381,6 +382,13 @@ private Q_SLOTS:
                 QCOMPARE(row.deltas[1], QString("+11.8 points"));
                 QVERIFY(row.verdicts[1] == Verdict::worse);
             }
+        const auto all = differences({&a, &b});
+        const auto cause = std::find_if(all.begin(), all.end(),
+                                        [](const auto& row) { return row.section == DifferenceSection::idle; });
+        QVERIFY(cause != all.end());
+        QCOMPARE(cause->name, cause_words(IdleCause(0)));
+        QVERIFY2(std::none_of(all.begin(), all.end(), [](const auto& row) { return row.name == "Bits per byte"; }),
+                 "no run has any");
     }
 
 private:

@@ -196,6 +196,19 @@ private Q_SLOTS:
                  qPrintable(QString("%1 of %2").arg(header->length()).arg(list.view().viewport()->width())));
     }
 
+    /// In windows of 1024 to 3840 pixels the first columns fill the list, no more and no less.
+    void the_first_columns_fill_the_list() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        for (const int width : {362, 470, 820, 1400}) {
+            list.resize(width, 500);
+            list.show();
+            QVERIFY(QTest::qWaitForWindowExposed(&list));
+            QTRY_COMPARE(list.view().model()->rowCount(), 2);
+            QTRY_COMPARE(list.view().horizontalHeader()->length(), list.view().viewport()->width());
+        }
+    }
+
     /// Chosen among what differs between the selected runs; read for all of them, and for those that come.
     void a_parameter_is_a_column() {
         const auto record = [this](double ratio) {

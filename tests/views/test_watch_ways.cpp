@@ -19,6 +19,7 @@
 #include "tests/views/window_experiments.h"
 #include "views/compare/differences.h"
 #include "views/idle/what_helps.h"
+#include "views/timeline/colours.h"
 #include "views/theme/numbers.h"
 #include "views/window/main_window.h"
 
@@ -215,6 +216,79 @@ private Q_SLOTS:
             QVERIFY2(wide <= table.columnWidth(0),
                      qPrintable(QString("%1: %2 of %3 pixels").arg(item->text()).arg(wide).arg(table.columnWidth(0))));
         }
+    }
+
+    /// A run is found by what its experiment is called; bars by colour say what the colours are; a node that is
+    /// selected anywhere has its operations in the table.
+    void runs_bars_and_tables_say_what_they_are() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.add(recorder, recorded.experiment);
+        const auto window = watching(recorded, run);
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        bool listed = false;
+        for (const auto* box : page.findChildren<QComboBox*>())
+            listed = listed || box->currentText() == QString("Run %1, recorded, finished").arg(run);
+        QVERIFY2(listed, "by its name");
+        const auto* by_node = page.findChild<QTabWidget*>("idle_tabs")->widget(2);
+        const auto* legend = qobject_cast<const SplitTable*>(by_node);
+        QVERIFY(legend != nullptr && legend->legend().text().contains("Works"));
+        const auto sum =
+            sum_of(split_nodes(window->feed().data(run)->node_idle_s, window->feed().data(run)->node_busy_s));
+        const auto longest = std::max_element(sum.idle_s.begin(), sum.idle_s.end()) - sum.idle_s.begin();
+        const auto cause = static_cast<IdleCause>(longest);
+        QVERIFY(legend->legend().text().contains(cause_colour(theme(), cause).name()));
+        QVERIFY(legend->legend().text().replace("&nbsp;", " ").contains(cause_words(cause)));
+        auto* table = page.findChild<QTableView*>("node_spans");
+        page.findChild<QTabWidget*>("watch_details")->setCurrentIndex(1);
+        QVERIFY2(!table->isVisible(), "an empty table says nothing");
+        window->selection().select({.nodes = {"node-2"}});
+        QVERIFY(table->isVisible());
+        QCOMPARE(table->model()->rowCount(), static_cast<int>(page.timeline().data()->work_count(1)));
+    }
+
+    /// A run that is watched and compared is looked at in one stretch of time, wherever it is moved.
+    void time_is_shared_with_what_is_compared() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId a = recorded.add(recorder, recorded.experiment), b = recorded.add(recorder, recorded.experiment);
+        const auto window = watching(recorded, a);
+        QVERIFY(window != nullptr);
+        auto &watched = window->watch_page().zoom(), &compared = window->compare_page().zoom();
+        const double one = recorded.length();
+        watched.set_follows(false);
+        watched.show(one, 1.5 * one);
+        window->show_workspace(MainWindow::compare);
+        window->compare_page().list().select({a, b});
+        QTRY_VERIFY_WITH_TIMEOUT(is_read(*window, a) && is_read(*window, b), patient_ms);
+        const auto shows = [](const TimeZoom& zoom, double begin_s, double end_s) {
+            return std::abs(zoom.begin() - begin_s) < 1e-9 && std::abs(zoom.end() - end_s) < 1e-9;
+        };
+        QTRY_VERIFY(shows(compared, one, 1.5 * one));
+        compared.show(2 * one, 3 * one);
+        QVERIFY(shows(watched, 2 * one, 3 * one));
+        window->compare_page().list().select({b});  // another run: its time is its own
+        compared.show(0, one);
+        QVERIFY(shows(watched, 2 * one, 3 * one));
+    }
+
+    /// Where the best by loss is not the quickest, both are named, with what differs.
+    void the_quickest_run_is_named_beside_the_best() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.info.last_validation_loss = 3, b.info.last_validation_loss = 2, c.info.last_validation_loss = 4;
+        a.info.iteration_s = 1, b.info.iteration_s = 2, c.info.iteration_s = 4;
+        b.experiment.seed = 7;
+        c.experiment.pipeline.planner = "1f1b";
+        const QString words = plain(best_words({&a, &b, &c}));
+        QVERIFY2(words.startsWith("Run 2 is best: last validation loss 2"), qPrintable(words));
+        QVERIFY2(words.contains("Run 1 is quickest: 1.00 s of network time an iteration; run 3 takes 4"),
+                 qPrintable(words));
+        QVERIFY2(words.endsWith("planner 1f1b instead of " + QString::fromStdString(a.experiment.pipeline.planner)),
+                 qPrintable(words));
+        b.info.iteration_s = 0.5;
+        QVERIFY(!best_words({&a, &b, &c}).contains("quickest"));  // it is the best one
     }
 
     /// The network and the line below it tell what befell it then; nodes serve the stages that they had then.

@@ -6,6 +6,7 @@
 
 #include <QHeaderView>
 #include <QLabel>
+#include <QScopedValueRollback>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QTabBar>
@@ -15,6 +16,12 @@
 #include "views/theme/widgets.h"
 
 namespace skippipe {
+namespace {
+
+constexpr int least_list_width = 362;  ///< its first columns fit, in a window of 1,024 pixels too
+
+}  // namespace
+
 ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Document& document,
                          const PlannerRegistry& planners, Sweeper& sweeper, QWidget* parent)
     : QWidget(parent),
@@ -47,7 +54,8 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     right_column->addWidget(tabs_);
     right_column->addWidget(empty_);
     splitter->addWidget(right);
-    splitter->setSizes({470, 740});
+    splitter->setSizes({400, 810});
+    list_->setMinimumWidth(least_list_width);
     splitter->setChildrenCollapsible(false);
     splitter->setObjectName("compare_columns");
 
@@ -107,6 +115,9 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     connect(sweep_, &SweepPanel::runs_chosen, list_, &RunList::select);
     connect(&selection, &SelectionModel::changed, this, &ComparePage::follow_selection);
     connect(&zoom_, &TimeZoom::changed, this, &ComparePage::want_what_is_in_sight);
+    connect(&zoom_, &TimeZoom::changed, this, [this] {
+        if (!settles_ && isVisible()) Q_EMIT time_moved();
+    });
     connect(only_differing_, &QCheckBox::toggled, this, &ComparePage::refresh);
     connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
         if (std::find(shown_.begin(), shown_.end(), id) == shown_.end()) return;
@@ -227,7 +238,7 @@ void ComparePage::add_heading(const QString& words) {
 }
 
 void ComparePage::divide_columns() {
-    constexpr int least_figures = 120, most_figures = 216, least_words = 200, most_words = 400;
+    constexpr int least_figures = 104, most_figures = 216, least_words = 168, most_words = 400;
     int figures = 0;  // whole: a difference without its end is another figure; a description may end in "…"
     for (int c = 1; c < table_->columnCount(); ++c) {
         table_->resizeColumnToContents(c);
@@ -255,6 +266,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         std::equal(runs.begin(), runs.end(), timelines_.begin(), [](const RunData* run, const TimelineView* view) {
             return view->data() != nullptr && view->data()->key() == run->info.id;
         });
+    const QScopedValueRollback settles(settles_, true);
     double extent = 0;
     for (const auto* run : runs) extent = std::max(extent, run->lanes->extent_s());
     zoom_.set_follows(false);
@@ -287,7 +299,10 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         // A first look at two runs is one iteration of the slower, not all of them squeezed together.
         double iteration = 0;
         for (const auto* run : runs) iteration = std::max(iteration, run->info.iteration_s.value_or(0));
-        if (iteration > 0 && iteration < extent) zoom_.show(0, iteration * 1.02);
+        if (time_)
+            zoom_.show(time_->first, time_->second);
+        else if (iteration > 0 && iteration < extent)
+            zoom_.show(0, iteration * 1.02);
         first_look_ = false;
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -296,6 +311,13 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     }
     follow_selection();
     want_what_is_in_sight();
+}
+
+void ComparePage::set_time(std::optional<std::pair<double, double>> begin_end_s) {
+    time_ = begin_end_s;
+    if (!time_ || first_look_) return;
+    const QScopedValueRollback settles(settles_, true);
+    zoom_.show(time_->first, time_->second);
 }
 
 /// The node and the microbatch of what is selected in one timeline are marked in all, and in the other workspaces.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <QCheckBox>
@@ -43,6 +45,12 @@ public:
     void show_sweep();
     const std::vector<TimelineView*>& timelines() const { return timelines_; }
     TimeZoom& zoom() { return zoom_; }
+    /// The stretch of time that is looked at elsewhere, of a run that is compared; nothing: none is, and a first look
+    /// is an iteration.
+    void set_time(std::optional<std::pair<double, double>> begin_end_s);
+
+Q_SIGNALS:
+    void time_moved();  ///< by whoever looks at the timelines
 
 protected:
     void changeEvent(QEvent*) override;
@@ -81,7 +89,9 @@ private:
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
     bool first_look_ = true;  ///< the timelines were not zoomed yet
-    bool is_stale_ = false;   ///< something changed while nobody saw it
+    bool settles_ = false;    ///< the time in sight changes by itself
+    std::optional<std::pair<double, double>> time_;
+    bool is_stale_ = false;  ///< something changed while nobody saw it
     std::vector<RunId> shown_;
     std::vector<std::shared_ptr<const RunData>> data_;  ///< of those shown, as far as they were read
 };

@@ -7,6 +7,7 @@
 #include "core/analysis/compare.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
+#include "views/timeline/colours.h"
 
 namespace skippipe {
 namespace {
@@ -32,6 +33,7 @@ struct Kind {
 constexpr Kind less_is_better{DifferenceSection::results, Better::smaller};
 constexpr Kind more_is_better{DifferenceSection::results, Better::larger};
 constexpr Kind share_of_time{DifferenceSection::results, Better::smaller, Compared::points};
+constexpr Kind idle_cause{DifferenceSection::idle, Better::smaller, Compared::points};
 constexpr Kind what_it_took{DifferenceSection::cost};
 
 Verdict verdict(double now, double base, Better better) {
@@ -127,6 +129,7 @@ QString describe(DifferenceSection section) {
     switch (section) {
         case DifferenceSection::parameters: return QObject::tr("Parameters that differ");
         case DifferenceSection::results: return QObject::tr("Results");
+        case DifferenceSection::idle: return QObject::tr("Idle time by cause");
         case DifferenceSection::cost: return QObject::tr("What it took");
         case DifferenceSection::same_parameters: return QObject::tr("Parameters that are the same");
     }
@@ -156,11 +159,10 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
         },
         [](double part) { return percent(part); }, share_of_time));
     for (std::size_t c = 0; c < idle_causes; ++c) {
-        const auto words = describe(static_cast<IdleCause>(c));
         auto row = metric(
-            QObject::tr("Idle: %1").arg(QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()))), runs,
+            cause_words(static_cast<IdleCause>(c)), runs,
             [c](const RunData& r) { return r.explained_iterations > 0 ? Number{r.idle_share[c]} : Number{}; },
-            [](double part) { return percent(part); }, share_of_time);
+            [](double part) { return percent(part); }, idle_cause);
         if (std::any_of(runs.begin(), runs.end(), [c](const RunData* r) { return r->idle_share[c] > 5e-6; }))
             rows.push_back(std::move(row));
     }
@@ -191,10 +193,50 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     }
     finish(state);
     rows.push_back(std::move(state));
+    std::erase_if(rows, [](const DifferenceRow& row) {
+        return row.is_metric && std::all_of(row.values.begin(), row.values.end(), [](auto& v) { return v.isEmpty(); });
+    });
     add_parameters(in_common(runs), false, rows);
     std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.section < b.section; });
     return rows;
 }
+
+namespace {
+
+/// "skip ratio 0.25 instead of 0, ... and 2 more": what one run has and another has not; empty: nothing.
+QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
+    constexpr qsizetype most_named = 3;
+    QStringList named;
+    for (const auto& parameter : differing(runs)) {
+        const QString &own = parameter.values[static_cast<qsizetype>(one)],
+                      &its = parameter.values[static_cast<qsizetype>(other)];
+        if (own != its && parameter.pointer != "/name")
+            named << QObject::tr("%1 %2 instead of %3").arg(parameter.name.section(", ", -1), own, its);
+    }
+    const auto more = named.size() - most_named;
+    return named.mid(0, most_named).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
+}
+
+/// Which run's iterations are the shortest, and how far behind the longest are; empty where `best` is it, or not all
+/// have any.
+QString quickest_words(const std::vector<const RunData*>& runs, std::size_t best) {
+    std::size_t quickest = 0, slowest = 0;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs[i]->info.iteration_s) return {};
+        if (*runs[i]->info.iteration_s < *runs[quickest]->info.iteration_s) quickest = i;
+        if (*runs[i]->info.iteration_s > *runs[slowest]->info.iteration_s) slowest = i;
+    }
+    const double least = *runs[quickest]->info.iteration_s, most = *runs[slowest]->info.iteration_s;
+    if (*runs[best]->info.iteration_s == least || !(least > 0)) return {};
+    const QString why = instead_words(runs, slowest, quickest);
+    return QObject::tr(". Run %1 is quickest: %2 of network time an iteration; run %3 takes %4 × as long%5")
+        .arg(runs[quickest]->info.id)
+        .arg(duration(least))
+        .arg(runs[slowest]->info.id)
+        .arg(three_digits(most / least), why.isEmpty() ? QString{} : QObject::tr(", with %1").arg(why));
+}
+
+}  // namespace
 
 QString best_words(const std::vector<const RunData*>& runs) {
     if (runs.size() < 2) return {};
@@ -227,17 +269,10 @@ QString best_words(const std::vector<const RunData*>& runs) {
                        .arg(runs[best]->info.id)
                        .arg(measure, words(mine), percent(1 - mine / theirs))
                        .arg(runs[other]->info.id);
-    constexpr qsizetype most_named = 3;
-    QStringList named;
-    for (const auto& parameter : differing(runs)) {
-        const QString &own = parameter.values[static_cast<qsizetype>(best)],
-                      &its = parameter.values[static_cast<qsizetype>(other)];
-        if (own != its) named << QObject::tr("%1 %2 instead of %3").arg(parameter.name.section(", ", -1), own, its);
-    }
-    if (named.isEmpty()) return text + QObject::tr("; no parameter differs between them");
-    const auto more = named.size() - most_named;
-    return text + QObject::tr(", with %1").arg(named.mid(0, most_named).join(", ")) +
-           (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
+    const QString instead = instead_words(runs, best, other);
+    text +=
+        instead.isEmpty() ? QObject::tr("; no parameter differs between them") : QObject::tr(", with %1").arg(instead);
+    return by_loss ? text + quickest_words(runs, best) : text;
 }
 
 }  // namespace skippipe

@@ -10,7 +10,7 @@
 namespace skippipe {
 
 /// In their order in the table.
-enum class DifferenceSection { parameters, results, cost, same_parameters };
+enum class DifferenceSection { parameters, results, idle, cost, same_parameters };
 /// Its heading.
 QString describe(DifferenceSection section);
 
@@ -30,12 +30,12 @@ struct DifferenceRow {
 };
 
 /// "Run 3 is best: validation loss 3.42, 2.10 % less than run 1's, with skip ratio 0.25 instead of 0." By the last
-/// validation loss, where all have one; else by the iteration's network time. Empty for fewer than two runs, or where
-/// neither is there.
+/// validation loss, where all have one; else by the iteration's network time. Where the best by loss is not also the
+/// quickest, a second sentence says which is. Empty for fewer than two runs, or where neither is there.
 QString best_words(const std::vector<const RunData*>& runs);
 
-/// What was different, what came of it, what it took, then every other parameter of the frozen experiments (canvas
-/// places left out).
+/// What was different, what came of it, why nodes idled, what it took (rows without any value left out), then every
+/// other parameter of the frozen experiments (canvas places left out).
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs);
 
 }  // namespace skippipe

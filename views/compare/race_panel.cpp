@@ -21,7 +21,7 @@ constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time
 constexpr std::pair<const char*, const char*> race_metrics[] = {
     {"validation_loss", "Validation loss"}, {"loss", "Training loss"}, {"bits_per_byte", "Bits per byte"}};
 constexpr const char* chosen_group = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
-constexpr int least_letters = 8, target_width = 72, least_name = 140, most_name = 320;
+constexpr int least_letters = 8, target_width = 72, least_name = 140;
 
 QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
 
@@ -75,6 +75,8 @@ RacePanel::RacePanel(QWidget* parent)
     make_plain(*table_, tr("To a loss"));
     table_->setWordWrap(false);
     table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table_->horizontalHeader()->setMinimumSectionSize(24);
+    table_->viewport()->installEventFilter(this);
     for (auto* box : {metric_, axis_, group_}) connect(box, &QComboBox::currentIndexChanged, this, &RacePanel::draw);
     connect(target_, &QLineEdit::textChanged, this, &RacePanel::draw);
 }
@@ -152,7 +154,26 @@ void RacePanel::draw() {
         table_->resizeColumnToContents(c);
         table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);
     }
-    if (any) table_->setColumnWidth(0, std::clamp(table_->columnWidth(0), least_name, most_name));
+    if (any) share_width();
+}
+
+/// Columns that say nothing are not there; names have what the figures leave.
+void RacePanel::share_width() {
+    int figures = 0;
+    for (int c = 1; c < table_->columnCount(); ++c) {
+        bool says_something = false;
+        for (int r = 0; r < table_->rowCount(); ++r)
+            says_something = says_something || !table_->item(r, c)->text().isEmpty();
+        table_->setColumnHidden(c, !says_something);
+        figures += table_->columnWidth(c);  // 0: hidden
+    }
+    if (table_->columnCount() > 0)
+        table_->setColumnWidth(0, std::max(least_name, table_->viewport()->width() - figures));
+}
+
+bool RacePanel::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize) share_width();
+    return QWidget::eventFilter(watched, event);
 }
 
 }  // namespace skippipe

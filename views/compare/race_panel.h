@@ -28,10 +28,12 @@ public:
 
 protected:
     void changeEvent(QEvent*) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void fill_groups(const std::vector<const RunData*>& runs);
     void draw();
+    void share_width();
     QStringList keys() const;
 
     QComboBox *metric_, *axis_, *group_;

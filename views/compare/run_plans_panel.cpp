@@ -30,6 +30,7 @@ RunPlansPanel::RunPlansPanel(QWidget* parent)
     other_->setObjectName("other_run");
     other_->setAccessibleName(tr("Run that is held against the baseline"));
     auto* row = head_row();
+    row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);  // as the table below
     row->addWidget(other_);
     row->addWidget(words_, 1);
     auto* column = seamless_column(this);

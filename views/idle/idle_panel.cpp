@@ -23,7 +23,7 @@ constexpr int widest_bar = 96, narrowest_bar = 20, number_width = 76;
 constexpr int least_width = 316;  ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
-/// Draws a share as a bar of its cause's colour.
+/// Draws a cause beside the longest one as a bar of its colour.
 class BarDelegate final : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -36,12 +36,6 @@ public:
         painter->fillRect(box, cause_colour(theme(), cause));
     }
 };
-
-QString sentence(std::string_view words) {
-    QString text = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
-    if (!text.isEmpty()) text[0] = text[0].toUpper();
-    return text;
-}
 
 }  // namespace
 
@@ -146,10 +140,10 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     table_->setRowCount(count);
     for (int row = 0; row < count; ++row) {
         const auto cause = order[static_cast<std::size_t>(row)];
-        auto* words = new QTableWidgetItem(sentence(describe(static_cast<IdleCause>(cause))));
+        auto* words = new QTableWidgetItem(cause_words(static_cast<IdleCause>(cause)));
         words->setToolTip(words->text());
         auto* bar = new QTableWidgetItem;
-        bar->setData(share_role, shares[cause]);
+        bar->setData(share_role, shares[cause] / shares[order.front()]);  // the longest cause fills its bar
         bar->setData(cause_role, static_cast<int>(cause));
         auto* number = new QTableWidgetItem(percent(shares[cause]));
         number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);

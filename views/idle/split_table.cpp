@@ -19,6 +19,10 @@ namespace {
 
 constexpr int split_role = Qt::UserRole;
 constexpr int share_width = 76, least_split_width = 60;
+constexpr std::size_t most_named = 5;
+constexpr double least_named_share = 0.02;
+
+QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.3); }
 
 /// Work first, in grey; then the causes, the longest first: the same order as in words.
 std::vector<std::size_t> causes_by_length(const IdleSplit& split) {
@@ -39,8 +43,7 @@ public:
         for (qsizetype i = 0; i + 1 < parts.size(); i += 2) {
             const double share = parts[i].toDouble(), to = from + share;
             const int cause = parts[i + 1].toInt();
-            const QColor fill =
-                cause < 0 ? mix(theme().surface, theme().text_2, 0.3) : cause_colour(theme(), IdleCause(cause));
+            const QColor fill = cause < 0 ? busy_colour() : cause_colour(theme(), IdleCause(cause));
             const double x0 = std::round(box.left() + from * box.width()),
                          x1 = std::round(box.left() + to * box.width());
             if (x1 > x0) painter->fillRect(QRectF(x0, box.top(), x1 - x0, box.height()), fill);
@@ -66,10 +69,15 @@ QString split_words(const IdleSplit& split) {
     return lines.join('\n');
 }
 
-SplitTable::SplitTable(const QString& name, QWidget* parent) : QWidget(parent), table_(new QTableWidget(0, 3)) {
+SplitTable::SplitTable(const QString& name, QWidget* parent)
+    : QWidget(parent), table_(new QTableWidget(0, 3)), legend_(words_label({}, "small")) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::unit, 0, 0);
+    column->setSpacing(0);
     column->addWidget(table_);
+    column->addWidget(legend_);
+    legend_->setContentsMargins(size::gap + 3, size::unit, size::gap, size::unit);
+    legend_->setTextFormat(Qt::RichText);
     make_plain(*table_, name);
     table_->horizontalHeader()->hide();
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -91,7 +99,32 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
     std::vector<IdleSplit> parts;
     for (const auto& row : rows) parts.push_back(row.split);
     for (int i = 0; i < static_cast<int>(rows.size()); ++i) put(i, rows[static_cast<std::size_t>(i)], false);
-    put(static_cast<int>(rows.size()), {all, sum_of(parts)}, true);
+    sum_ = sum_of(parts);
+    put(static_cast<int>(rows.size()), {all, sum_}, true);
+    explain();
+}
+
+/// The causes that take most, in the order of the bars; a row's card names all of them.
+void SplitTable::explain() {
+    const auto entry = [](const QColor& colour, const QString& words) {
+        return QStringLiteral("<span style=\"color:%1\">■</span>&nbsp;%2")
+            .arg(colour.name(), words.toHtmlEscaped().replace(' ', QStringLiteral("&nbsp;")));
+    };
+    QStringList entries{entry(busy_colour(), tr("Works"))};
+    std::size_t named = 0;
+    for (const auto cause : causes_by_length(sum_)) {
+        if (!(sum_.idle_s[cause] > least_named_share * sum_.whole_s()) || named++ == most_named) break;
+        const auto one = static_cast<IdleCause>(cause);
+        entries << entry(cause_colour(theme(), one), cause_words(one));
+    }
+    const QString words = sum_.whole_s() > 0 ? entries.join(QStringLiteral("&ensp; ")) : QString{};
+    if (legend_->text() != words) legend_->setText(words);
+    legend_->setVisible(!words.isEmpty());
+}
+
+void SplitTable::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) explain();
 }
 
 void SplitTable::put(int row, const Row& what, bool is_sum) {

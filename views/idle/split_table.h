@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <QLabel>
 #include <QTableWidget>
 #include <QWidget>
 
@@ -21,14 +22,22 @@ public:
     /// `all`: the name of the sum.
     void show_rows(const std::vector<Row>& rows, const QString& all);
     const QTableWidget& table() const { return *table_; }
+    /// What the bars' colours mean.
+    const QLabel& legend() const { return *legend_; }
+
+protected:
+    void changeEvent(QEvent* event) override;
 
 Q_SIGNALS:
     void chosen(int row);  ///< of those given; -1: their sum
 
 private:
     void put(int row, const Row& what, bool is_sum);
+    void explain();
 
     QTableWidget* table_;
+    QLabel* legend_;
+    IdleSplit sum_;
 };
 
 /// What a row's card says: each part in seconds and as a share.

@@ -18,7 +18,7 @@ constexpr double no_change = 5e-7;  ///< of the iteration
 QString change_words(double change) {
     return change < -no_change  ? QObject::tr("an iteration is %1 shorter").arg(percent(-change))
            : change > no_change ? QObject::tr("an iteration is %1 longer").arg(percent(change))
-                                : QObject::tr("an iteration takes as long");
+                                : QObject::tr("an iteration is no shorter");
 }
 
 QString thing_words(const WhatIf& what) {
@@ -53,7 +53,7 @@ QString what_helps(const Problem& problem, const Plan& plan, const std::string& 
     const auto best =
         std::find_if(why.what_ifs.begin(), why.what_ifs.end(), [](const WhatIf& w) { return w.complete; });
     if (best != why.what_ifs.end() && best->change < -no_change)
-        lines << QObject::tr("Most would %1: %2").arg(thing_words(*best), change_words(best->change));
+        lines << QObject::tr("Most of all would help %1: %2").arg(thing_words(*best), change_words(best->change));
     return lines.join('\n');
 }
 

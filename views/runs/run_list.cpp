@@ -17,7 +17,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int note_rows = 3;
+constexpr int note_rows = 2;
 constexpr int note_pause_ms = 500, removal_ms = 10'000;
 
 }  // namespace
@@ -46,7 +46,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setIconSize({20, 12});
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int widths[] = {36, 52, 78, 104, 104, 96, 70, 76, 72, 116, 70};
+    const int widths[] = {32, 52, 76, 104, 104, 96, 76, 76, 76, 116, 96};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     offer_columns();
@@ -89,15 +89,18 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     middle->addWidget(empty_words_);
     middle->addWidget(launch, 0, Qt::AlignHCenter);
     middle->addStretch();
-    auto* bottom = new QHBoxLayout;
-    bottom->setContentsMargins(size::gap, 0, size::gap, 0);
-    bottom->addWidget(tags_, 1);
-    bottom->addWidget(pin_);
-    bottom->addWidget(resume_);
-    bottom->addWidget(watch_);
-    column->addLayout(bottom);
-    auto* last = new QHBoxLayout;
+    auto* buttons = new QHBoxLayout;
+    buttons->setContentsMargins(size::gap, 0, size::gap, 0);
+    buttons->setSpacing(size::gap);
+    buttons->addWidget(pin_);
+    buttons->addStretch();
+    buttons->addWidget(resume_);
+    buttons->addWidget(watch_);
+    column->addLayout(buttons);
+    auto* last = new QVBoxLayout;
     last->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    last->setSpacing(size::gap);
+    last->addWidget(tags_);
     last->addWidget(note_);
     column->addLayout(last);
 
@@ -190,6 +193,7 @@ bool RunList::eventFilter(QObject* watched, QEvent* event) {
         if (key->key() == Qt::Key_Delete) return remove_later(selected()), true;
         return false;
     }
+    if (type == QEvent::Resize) fit_columns();
     if (type == QEvent::MouseButtonPress || type == QEvent::MouseButtonDblClick) {
         const auto index = view_->indexAt(static_cast<QMouseEvent*>(event)->position().toPoint());
         if (index.isValid() && index.column() == RunTable::eye) {

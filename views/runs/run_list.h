@@ -72,6 +72,7 @@ private:
     void store_words();
     // run_list_columns.cpp
     void offer_columns();
+    void fit_columns();
     void offer_parameters(QMenu& menu);
     void read_parameters();
     // run_list_menu.cpp
@@ -94,6 +95,7 @@ private:
     QLabel* empty_words_;
     std::vector<RunId> wanted_;
     bool reads_parameters_ = false;
+    bool widths_chosen_ = false;                            ///< by a hand at a column's edge
     std::shared_ptr<int> alive_ = std::make_shared<int>();  ///< gone with this: answers of the record come later
 };
 

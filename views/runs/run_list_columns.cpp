@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include <QApplication>
 #include <QHeaderView>
 #include <QMenu>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@ namespace skippipe {
 namespace {
 
 constexpr int parameter_width = 92;
+constexpr int least_name_width = 64, least_planner_width = 56, most_planner_width = 160;
 /// Which of two runs is better, and of what they are, without scrolling sideways.
 constexpr int shown_first[] = {RunTable::eye,  RunTable::number,  RunTable::state,
                                RunTable::name, RunTable::planner, RunTable::validation_loss};
@@ -38,6 +40,8 @@ void RunList::offer_columns() {
     for (int column = 0; column < RunTable::columns; ++column)
         view_->setColumnHidden(
             column, std::find(std::begin(shown_first), std::end(shown_first), column) == std::end(shown_first));
+    connect(header, &QHeaderView::sectionResized, this,
+            [this] { widths_chosen_ = widths_chosen_ || QApplication::mouseButtons().testFlag(Qt::LeftButton); });
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     header->setSectionsMovable(true);
     connect(header, &QWidget::customContextMenuRequested, this, [this, header](QPoint place) {
@@ -48,11 +52,28 @@ void RunList::offer_columns() {
             auto* action = menu->addAction(view_->model()->headerData(column, Qt::Horizontal).toString());
             action->setCheckable(true);
             action->setChecked(!view_->isColumnHidden(column));
-            connect(action, &QAction::toggled, view_, [this, column](bool on) { view_->setColumnHidden(column, !on); });
+            connect(action, &QAction::toggled, view_, [this, column](bool on) {
+                view_->setColumnHidden(column, !on);
+                fit_columns();
+            });
         }
         offer_parameters(*menu);
         menu->popup(header->mapToGlobal(place));
     });
+}
+
+/// What a run is called and who planned it share what the other columns leave, until somebody draws an edge.
+void RunList::fit_columns() {
+    auto& header = *view_->horizontalHeader();
+    if (widths_chosen_) return;
+    int left = view_->viewport()->width();
+    for (int column = 0; column < view_->model()->columnCount(); ++column)
+        if (column != RunTable::name && column != RunTable::planner && !view_->isColumnHidden(column))
+            left -= view_->columnWidth(column);
+    const bool both = !view_->isColumnHidden(RunTable::name) && !view_->isColumnHidden(RunTable::planner);
+    const int planner = std::clamp(both ? left * 9 / 20 : left, least_planner_width, most_planner_width);
+    header.resizeSection(RunTable::planner, planner);
+    header.resizeSection(RunTable::name, std::max(both ? left - planner : left, least_name_width));
 }
 
 /// Those that differ between the selected runs, and those that have a column.
@@ -106,6 +127,7 @@ void RunList::set_parameter_columns(const QStringList& pointers) {
     table_.set_parameters(std::move(parameters));
     for (int column = RunTable::columns; column < table_.columnCount(); ++column)
         view_->setColumnWidth(column, parameter_width);
+    fit_columns();
     read_parameters();
 }
 

@@ -15,6 +15,7 @@ public:
     QSize minimumSizeHint() const override { return {0, QLabel::minimumSizeHint().height()}; }
 
 protected:
+    static constexpr qsizetype least_letters = 8;
     bool event(QEvent* event) override {
         if (event->type() != QEvent::ToolTip || !toolTip().isEmpty()) return QLabel::event(event);
         QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
@@ -23,8 +24,9 @@ protected:
     void paintEvent(QPaintEvent*) override {
         QPainter painter(this);
         painter.setPen(palette().color(foregroundRole()));
-        painter.drawText(contentsRect(), Qt::AlignVCenter | Qt::AlignLeft,
-                         fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()));
+        const QString words = fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width());
+        if (words != text() && words.size() < least_letters) return;  // "Ru…" says nothing
+        painter.drawText(contentsRect(), Qt::AlignVCenter | Qt::AlignLeft, words);
     }
 };
 

@@ -65,4 +65,11 @@ QColor outage_fill(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.3 :
 
 QColor outage_ink(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.75 : 0.65); }
 
+QString cause_words(IdleCause cause) {
+    const auto words = describe(cause);
+    QString text = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
+    if (!text.isEmpty()) text[0] = text[0].toUpper();
+    return text;
+}
+
 }  // namespace skippipe

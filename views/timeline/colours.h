@@ -22,5 +22,7 @@ QColor outage_fill(const Theme& theme);
 QColor outage_ink(const Theme& theme);
 /// A cause's colour in bars and legends.
 QColor cause_colour(const Theme& theme, IdleCause cause);
+/// What stands beside it: "Waiting for a gradient".
+QString cause_words(IdleCause cause);
 
 }  // namespace skippipe

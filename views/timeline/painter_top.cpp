@@ -23,7 +23,8 @@ void TimelinePainter::axis() {
     for (double t = scale_.first_tick(step); t <= scale_.end; t += step) {
         const double x = std::floor(scale_.x(t));
         box(x, bottom - 5, x + 1, bottom, packed(theme_.text_2));
-        text(x + 4, top + 4, theme_.text_2, tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString());
+        const std::string words = tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString();
+        if (x + 4 + text_width(words) <= scale_.right) text(x + 4, top + 4, theme_.text_2, words);
     }
     losses();
     marks();

@@ -6,6 +6,7 @@
 namespace skippipe {
 
 void SpanTable::show_lane(std::shared_ptr<const TimelineData> data, int lane) {
+    if (data == data_ && lane == lane_) return;
     beginResetModel();
     data_ = std::move(data);
     lane_ = data_ && lane >= 0 && static_cast<std::size_t>(lane) < data_->lanes().size() ? lane : -1;

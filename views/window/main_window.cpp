@@ -69,6 +69,9 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(bar_, &TopBar::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::run_changed, this, &MainWindow::follow_runs);
+    connect(&watch_->zoom(), &TimeZoom::changed, this, [this] { share_time(false); });
+    connect(&compare_->list(), &RunList::selection_changed, this, [this] { share_time(false); });
+    connect(compare_, &ComparePage::time_moved, this, [this] { share_time(true); });
     connect(&compare_->list(), &RunList::launch_requested, this, &MainWindow::launch);
     connect(bar_, &TopBar::stop_requested, this, [this] {
         if (std::exchange(launch_when_planned_, false)) return follow_runs();

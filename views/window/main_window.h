@@ -155,6 +155,7 @@ private:
     void follow_launch();
     void take_measured_values(const Experiment& measured);
     void follow_plan();
+    void share_time(bool from_compare);
     void follow_document();
     bool may_lose_document();
     void take(const std::filesystem::path& dropped);
@@ -184,7 +185,8 @@ private:
     QProgressBar* progress_;
     std::map<RunId, RunState> known_;
     std::map<RunId, std::string> warned_;
-    std::set<RunId> silent_;                             ///< that gave no sign of life and were told of
+    std::set<RunId> silent_;  ///< that gave no sign of life and were told of
+    bool shares_time_ = false;
     std::optional<std::pair<RunId, bool>> pause_asked_;  ///< a run was told to pause, or to resume
     bool launch_when_planned_ = false;
     QString settings_file_;

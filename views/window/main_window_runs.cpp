@@ -7,6 +7,7 @@
 #include <QInputDialog>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QScopedValueRollback>
 #include <QStatusBar>
 
 #include "core/record/checkpoints.h"
@@ -92,6 +93,21 @@ void MainWindow::follow_runs() {
             : tr("Network time %1    Machine time %2").arg(duration(data->network_s), duration(data->info.machine_s)));
     if (run != nullptr && watch_->run() == 0) watch_->show_run(run->id);
     follow_launch();
+}
+
+/// A run that is watched and compared is looked at in one stretch of time, wherever somebody moves it.
+void MainWindow::share_time(bool from_compare) {
+    if (shares_time_) return;
+    const QScopedValueRollback shares(shares_time_, true);
+    const auto compared = compare_->list().selected();
+    const bool both = std::find(compared.begin(), compared.end(), watch_->run()) != compared.end();
+    auto& watched = watch_->zoom();
+    if (!from_compare)
+        return compare_->set_time(both && !watched.follows() ? std::optional(std::pair(watched.begin(), watched.end()))
+                                                             : std::nullopt);
+    if (!both) return;
+    watched.set_follows(false);
+    watched.show(compare_->zoom().begin(), compare_->zoom().end());
 }
 
 QString MainWindow::what_is_under_way() const {

@@ -40,6 +40,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       find_(new FindBar(*timeline_)),
       spans_(new SpanTable(this)),
       span_view_(new QTableView),
+      no_spans_(words_label(tr("Select a node to see its operations as a table"), "secondary")),
       selected_(new QLabel),
       run_words_(new ElidedLabel),
       log_(new RunLog(feed)),
@@ -81,7 +82,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     auto* all = new QSplitter(Qt::Vertical);
     all->addWidget(top);
     all->addWidget(timeline_area());
-    all->setSizes({280, 430});
+    all->setSizes({320, 430});
     all->setStretchFactor(1, 1);
     top->setObjectName("watch_top");
     all->setObjectName("watch_rows");
@@ -288,6 +289,9 @@ QWidget* WatchPage::details() {
     span_view_->setModel(spans_);
     make_plain(*span_view_, tr("Spans of the node"));
     span_view_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    span_view_->horizontalHeader()->setResizeContentsPrecision(60);  // of many rows those in sight
+    span_view_->horizontalHeader()->setMinimumSectionSize(40);
+    span_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     connect(span_view_, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (const auto* span = spans_->span(index.row())) {
             timeline_->select_row(span->row);
@@ -296,7 +300,14 @@ QWidget* WatchPage::details() {
     });
     connect(reduction_key_, &QAbstractButton::clicked, this, &WatchPage::show_longest_reduction);
     details_->addTab(selected_, tr("Selection"));
-    details_->addTab(span_view_, tr("Table"));
+    auto* table = new QWidget;
+    auto* table_column = seamless_column(table);
+    no_spans_->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
+    no_spans_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    table_column->addWidget(no_spans_, 1);
+    table_column->addWidget(span_view_, 1);
+    span_view_->setObjectName("node_spans");
+    details_->addTab(table, tr("Table"));
     details_->addTab(differences_, tr("Plan"));
     details_->setTabToolTip(details_->indexOf(differences_), tr("Where an iteration parts from its plan, and why"));
     connect(differences_, &DifferenceTable::chosen, this,

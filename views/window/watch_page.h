@@ -120,6 +120,7 @@ private:
     const IterationTime* chosen_iteration() const;
     QWidget* idle_tabs();
     void show_selected();
+    void show_spans();
     void follow_selection();
     void share_selection();
 
@@ -145,6 +146,7 @@ private:
     FindBar* find_;
     SpanTable* spans_;
     QTableView* span_view_;
+    QLabel* no_spans_;
     QLabel *selected_, *run_words_;
     RunLog* log_;
     QTabWidget* details_;
@@ -165,6 +167,7 @@ private:
         RunId id = 0;
         RunState state = RunState::running;
         bool paused = false;
+        std::string name = {};
     };
     std::vector<ListedRun> listed_;
     QWidget *content_, *empty_;

@@ -47,17 +47,17 @@ void WatchPage::list_runs() {
     if (runs_->view()->isVisible()) return;  // someone is choosing
     const QSignalBlocker quiet(runs_);
     const auto same = [](const RunInfo& now, const ListedRun& then) {
-        return now.id == then.id && now.state == then.state && now.paused == then.paused;
+        return now.id == then.id && now.state == then.state && now.paused == then.paused && now.name == then.name;
     };
     const auto& runs = feed_.runs();
     if (std::equal(runs.begin(), runs.end(), listed_.begin(), listed_.end(), same))
         return runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
     listed_.clear();
-    for (const auto& run : runs) listed_.push_back({run.id, run.state, run.paused});
+    for (const auto& run : runs) listed_.push_back({run.id, run.state, run.paused, run.name});
     runs_->clear();
     for (const auto& run : runs)
         runs_->addItem(
-            tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.planner), state_words(run).toLower()),
+            tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.name), state_words(run).toLower()),
             static_cast<qlonglong>(run.id));
     runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
 }
@@ -79,7 +79,7 @@ void WatchPage::refresh() {
     }
     if (network_of_ != run_) show_network(*data);
     QString words = tr("%1, iteration %2 of %3")
-                        .arg(QString::fromStdString(data->info.name))
+                        .arg(QString::fromStdString(data->info.planner))
                         .arg(data->info.iterations_done)
                         .arg(data->info.iterations) +
                     new_plan_words(*data);
@@ -92,9 +92,10 @@ void WatchPage::refresh() {
     run_words_->setText(words);
     const QString reasons = new_plan_reasons(*data);
     run_words_->setToolTip(reasons.isEmpty() ? words : words + '\n' + reasons);
-    curves_->set_empty_text(data->experiment.execution.compute == Compute::cost
-                                ? tr("A simulation: nothing is computed, and there is no loss. Iteration time is there")
-                                : tr("Loss appears with the first iteration"));
+    const bool simulated = is_simulation(*data);
+    curves_->set_empty_text(simulated ? tr("A simulation computes nothing, so it has no loss")
+                                      : tr("Loss appears with the first iteration"),
+                            simulated ? std::vector<std::string>{"iteration_s"} : std::vector<std::string>{});
     curves_->show_runs({data});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
     if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {

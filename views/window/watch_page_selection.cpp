@@ -243,8 +243,20 @@ void WatchPage::show_selected() {
               << tr("Waited for: %1 (Enter goes there, Backspace returns)")
                      .arg(describe_span(*cause.span, cause.lane, *data).front());
     selected_->setText(lines.join('\n'));
-    if (data != nullptr && timeline_->selected_lane() >= 0)
-        spans_->show_lane(shown_ ? shown_->lanes : nullptr, timeline_->selected_lane());
+    show_spans();
+}
+
+/// Of the lane that was chosen in the timeline, else of the one node that is selected wherever.
+void WatchPage::show_spans() {
+    const auto& nodes = selection_.now().nodes;
+    int lane = timeline_->selected_lane();
+    if (lane < 0 && shown_ && nodes.size() == 1)
+        for (std::size_t i = 0; i < shown_->lanes->lanes().size(); ++i)
+            if (shown_->lanes->lanes()[i].name == *nodes.begin()) lane = static_cast<int>(i);
+    const bool any = shown_ != nullptr && lane >= 0;
+    if (any) spans_->show_lane(shown_->lanes, lane);
+    span_view_->setVisible(any);
+    no_spans_->setVisible(!any);
 }
 
 /// What is selected in the timeline is selected everywhere: its node, its microbatch, or the stage that it reduces.
@@ -282,6 +294,7 @@ void WatchPage::follow_selection() {
     timeline_->set_marked(s.nodes, s.microbatch);
     show_idle();
     show_devices();
+    show_spans();
 }
 
 }  // namespace skippipe
