@@ -10,6 +10,9 @@ constexpr std::pair<const char*, int> prefixes[] = {{"P", 15},      {"T", 12},  
                                                     {"k", 3},       {"K", 3},       {"m", -3}, {"u", -6},
                                                     {"\u00B5", -6}, {"\u03BC", -6}, {"n", -9}};
 
+/// Characters of a field: what is longer with a prefix is clearer without.
+constexpr qsizetype most_scaled = 16;
+
 QString with_unit(double value, const Info& info) {
     const QString number = QString::number(value, 'g', 9).remove('+');
     return *info.unit != 0 ? number + QChar(0x2009) + QString::fromUtf8(info.unit) : number;
@@ -60,22 +63,23 @@ std::optional<double> read_number(const QString& text, const char* unit_utf8) {
     return {};
 }
 
+bool says_bytes(const char* unit) { return qstrcmp(unit, "B") == 0 || qstrcmp(unit, "B/s") == 0; }
+
 QString number_text(double value, const char* unit) {
-    const bool bytes = qstrcmp(unit, "B") == 0 || qstrcmp(unit, "B/s") == 0;
     const auto digits = [](double number) {
         char buffer[40];
         const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
         return QString::fromLatin1(buffer, end - buffer);
     };
-    if (bytes)
-        for (const auto& [prefix, power] : prefixes) {
-            const double scale = std::pow(10.0, power);
-            if (power <= 0 || std::abs(value) < scale) continue;
-            const QString text = digits(value / scale);
-            if (text.size() <= 7 && read_number(text + QString::fromUtf8(prefix), unit) == value)
-                return text + QChar(0x2009) + QString::fromUtf8(prefix);
-        }
-    return digits(value);
+    if (!says_bytes(unit)) return digits(value);
+    const QString thin{QChar(0x2009)}, base = QString::fromUtf8(unit);
+    for (const auto& [prefix, power] : prefixes) {
+        const double scale = std::pow(10.0, power);
+        if (power <= 0 || std::abs(value) < scale) continue;
+        const QString text = digits(value / scale) + thin + QString::fromUtf8(prefix) + base;
+        if (text.size() <= most_scaled && read_number(text, unit) == value) return text;
+    }
+    return digits(value) + thin + base;
 }
 
 QString limits_text(const Info& info) {

@@ -45,8 +45,9 @@ inline constexpr bool is_scaled<std::optional<T>> = is_number<T>;
 std::optional<double> read_number(const QString& text, const char* unit);
 /// "/2" is 0.5, "*1.5" is 1.5: what a value is to be multiplied by; nothing where the text is something else, or by 0.
 std::optional<double> read_factor(const QString& text);
-/// Bytes and bandwidths with an SI prefix where that is exact ("125 M"; their unit stands beside them), else plain
-/// digits.
+/// Whether a unit is one of bytes, which a field says itself: "16 GB".
+bool says_bytes(const char* unit);
+/// Plain digits; bytes and bandwidths with their unit, and an SI prefix where that is exact: "17.563648 MB/s".
 QString number_text(double value, const char* unit);
 
 template <class T>
