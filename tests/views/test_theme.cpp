@@ -51,6 +51,23 @@ private Q_SLOTS:
         }
     }
 
+    /// What stands beside stages and is none: nobody takes weights for stage 0.
+    void memory_has_hues_of_its_own() {
+        for (const Theme* t : {&Theme::light(), &Theme::dark_theme()})
+            for (const auto& eyes : {science::normal, science::protanopia, science::deuteranopia, science::tritanopia})
+                for (std::size_t a = 0; a < t->memory.size(); ++a) {
+                    const auto seen = science::lab(t->memory[a], eyes);
+                    const auto apart = [&](const QColor& other, double least) {
+                        const double distance = science::ciede2000(seen, science::lab(other, eyes));
+                        QVERIFY2(distance >= least,
+                                 qPrintable(QString("%1 and %2: %3").arg(a).arg(other.name()).arg(distance)));
+                    };
+                    for (std::size_t b = a + 1; b < t->memory.size(); ++b) apart(t->memory[b], 9);
+                    for (const QColor& stage : t->stages) apart(stage, &eyes == &science::normal ? 12 : 8.5);
+                    for (const QColor& back : {t->surface, t->surface_2}) QVERIFY(contrast(t->memory[a], back) >= 3);
+                }
+    }
+
     void nothing_moves_by_itself() {
         for (const bool dark : {false, true}) {
             apply_theme(*qApp, dark);

@@ -14,8 +14,6 @@ namespace skippipe {
 namespace {
 
 constexpr int bar_height = 14, key_row = 16, swatch = 8;
-/// Hues of the stages, in an order in which neighbours differ.
-constexpr int hues[] = {0, 1, 3, 6, 2};
 
 ServedStage largest_stage(const Experiment& e) {
     const auto blocks = stage_blocks(e);
@@ -91,7 +89,7 @@ void MemoryBar::paintEvent(QPaintEvent*) {
     int y = bar_height + 2;
     const auto all = parts();
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const QColor hue = t.stages[static_cast<std::size_t>(hues[i])];
+        const QColor hue = t.memory[i];
         const double wide = all[i].bytes / whole * bar.width();
         painter.fillRect(QRectF(left, bar.top(), wide, bar.height()), hue);
         left += wide;
