@@ -212,7 +212,8 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     table_->verticalHeader()->show();
     table_->horizontalHeader()->setDefaultSectionSize(84);
     table_->setModel(model_);
-    table_->setItemDelegate(new HeatCells(table_));
+    auto* cells = new HeatCells(table_);
+    table_->setItemDelegate(cells);
     shows_->setObjectName("matrix_shows");
     shows_->setAccessibleName(tr("What the matrix shows"));
     shows_->addItem(tr("Latency"), static_cast<int>(MatrixShows::latency));
@@ -239,6 +240,14 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     add(tr("Remove links"), QKeySequence(Qt::Key_Delete),
         [this] { model_->clear_cells(table_->selectionModel()->selectedIndexes()); });
     table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+    // As in a spreadsheet: Enter goes on to the cell below.
+    connect(cells, &QAbstractItemDelegate::closeEditor, this,
+            [this](QWidget*, QAbstractItemDelegate::EndEditHint hint) {
+                if (hint != QAbstractItemDelegate::SubmitModelCache) return;
+                const QModelIndex now = table_->currentIndex();
+                if (const QModelIndex below = now.siblingAtRow(now.row() + 1); below.isValid())
+                    table_->setCurrentIndex(below);
+            });
     connect(shows_, &QComboBox::activated, this, [this] {
         model_->choose(static_cast<MatrixShows>(shows_->currentData().toInt()));
         follow();
@@ -292,8 +301,7 @@ void MatrixPanel::follow() {
                    : hops ? tr("Seconds of a hop, as the experiment gives them: they replace the links")
                    : model_->shows() == MatrixShows::connection
                        ? tr("What all that a node sends, or receives, passes at most; an empty cell is no limit")
-                       : tr("Enter, or paste from a spreadsheet, what links have; an empty cell "
-                            "links nothing");
+                       : tr("Type or paste what links have; an empty cell links nothing");
     if (!far.empty())
         text += QStringLiteral(". ") +
                 (far.size() == 1 ? tr("1 value is far from all others: %1").arg(named.front())
