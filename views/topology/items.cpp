@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include <QGuiApplication>
 #include <QPainter>
@@ -16,8 +17,9 @@ namespace {
 
 constexpr double badge_radius = 7, pale_share = 0.35;
 constexpr double label_room = 70;
+constexpr double name_below = 10;  ///< so much further down a hull reaches, for the nodes' names
 constexpr double handle_radius = 4.5;
-constexpr double folded_radius_px = 24;
+constexpr double folded_radius_px = 17;
 
 constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
@@ -82,6 +84,68 @@ void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length
     const QPointF back_left = tip - length * QPointF(std::cos(angle - 0.4), std::sin(angle - 0.4));
     const QPointF back_right = tip - length * QPointF(std::cos(angle + 0.4), std::sin(angle + 0.4));
     painter->drawPolygon(QPolygonF({tip, back_left, back_right}));
+}
+
+double cross(QPointF a, QPointF b) { return a.x() * b.y() - a.y() * b.x(); }
+
+/// The convex hull of these nodes and of the room for their names, clockwise as seen; of none the middle.
+std::vector<QPointF> hull_of(const std::vector<QPointF>& nodes) {
+    std::vector<QPointF> all(nodes);
+    for (const QPointF node : nodes) all.push_back(node + QPointF(0, name_below));
+    if (all.empty()) return {{0, 0}};
+    std::sort(all.begin(), all.end(),
+              [](QPointF a, QPointF b) { return a.x() < b.x() || (a.x() == b.x() && a.y() < b.y()); });
+    std::vector<QPointF> hull;
+    const auto chain = [&](auto from, auto to) {
+        const std::size_t base = hull.size();
+        for (; from != to; ++from) {
+            while (hull.size() >= base + 2 &&
+                   cross(hull.back() - hull[hull.size() - 2], *from - hull[hull.size() - 2]) <= 0)
+                hull.pop_back();
+            hull.push_back(*from);
+        }
+        hull.pop_back();  // the next chain begins there
+    };
+    chain(all.begin(), all.end());
+    chain(all.rbegin(), all.rend());
+    return hull;
+}
+
+/// The outline at `margin` round a convex hull that is clockwise as seen.
+QPainterPath rounded(const std::vector<QPointF>& hull, double margin) {
+    QPainterPath path;
+    if (hull.size() == 1) {
+        path.addEllipse(hull.front(), margin, margin);
+        return path;
+    }
+    const auto degrees_out = [&](std::size_t i) {  // of the side from corner i to the next
+        const QPointF side = hull[(i + 1) % hull.size()] - hull[i];
+        return std::atan2(side.x(), side.y()) * 180 / std::numbers::pi;
+    };
+    for (std::size_t i = 0; i < hull.size(); ++i) {
+        const double before = degrees_out((i + hull.size() - 1) % hull.size()), after = degrees_out(i);
+        const double turn = std::remainder(after - before, 360);
+        const QRectF box(hull[i] - QPointF(margin, margin), QSizeF(2 * margin, 2 * margin));
+        if (i == 0) path.arcMoveTo(box, before);
+        path.arcTo(box, before, turn > 90 ? turn - 360 : turn);  // never to the left
+    }
+    path.closeSubpath();
+    return path;
+}
+
+/// How far a place is from a convex hull; within it: 0.
+double distance_to(const std::vector<QPointF>& hull, QPointF place) {
+    bool is_in = hull.size() > 2;
+    double least = std::hypot(place.x() - hull.front().x(), place.y() - hull.front().y());
+    for (std::size_t i = 0; i < hull.size(); ++i) {
+        const QPointF side = hull[(i + 1) % hull.size()] - hull[i], to = place - hull[i];
+        const double length = QPointF::dotProduct(side, side);
+        const double along = length > 0 ? std::clamp(QPointF::dotProduct(side, to) / length, 0.0, 1.0) : 0;
+        const QPointF away = to - along * side;
+        least = std::min(least, std::hypot(away.x(), away.y()));
+        is_in = is_in && cross(side, to) >= 0;
+    }
+    return is_in ? 0 : least;
 }
 
 }  // namespace
@@ -163,7 +227,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
 QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) {
     if (change == ItemPositionHasChanged) {
         for (auto* link : links) link->follow_ends();
-        if (region != nullptr) region->follow_nodes();
+        if (region != nullptr && !region->waits) region->follow_nodes();
     }
     return QGraphicsItem::itemChange(change, value);
 }
@@ -180,6 +244,14 @@ void LinkItem::follow_ends() {
         return end->type() == node_item ? static_cast<const NodeItem*>(end)->seen_at() : end->pos();
     };
     line_ = QLineF(seen_at(from_), seen_at(to_));
+    end_room_ = node_radius + 3;
+    if (from_->type() != region_item || to_->type() != region_item) return;
+    const QLineF between(static_cast<const RegionItem*>(from_)->edge_towards(line_.p2()),
+                         static_cast<const RegionItem*>(to_)->edge_towards(line_.p1()));
+    // Regions that lie on each other have nothing between them: their middles are linked.
+    if (QPointF::dotProduct(between.p2() - between.p1(), line_.p2() - line_.p1()) <= 0) return;
+    line_ = between;
+    end_room_ = 1;
 }
 
 QRectF LinkItem::boundingRect() const {
@@ -197,16 +269,18 @@ QPainterPath LinkItem::shape() const {
 
 void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    const QColor calm = down              ? mix(t.surface, t.line, 0.6)
-                        : between_regions ? mix(t.line, t.text_2, 0.15)
-                                          : mix(t.line, t.text_2, 0.65);
+    const QColor calm = down             ? mix(t.surface, t.line, 0.6)
+                        : presence > 0.4 ? mix(t.line, t.text_2, presence - 0.3)
+                                         : mix(t.surface, mix(t.line, t.text_2, 0.1), 2.5 * presence);
     const QColor colour = isSelected()       ? t.accent
                           : fault_level == 2 ? t.bad
                           : fault_level == 1 ? t.warning
                           : critical         ? t.text
                           : hovered          ? t.text_2
                                              : calm;
-    QPen pen(colour, std::max(width, isSelected() || critical ? 2.5 : fault_level > 0 ? 2.0 : 0.0));
+    QPen pen(colour, std::max(1 + (width - 1) * presence, isSelected() || critical ? 2.5
+                                                          : fault_level > 0        ? 2.0
+                                                                                   : 0.0));
     pen.setCosmetic(true);
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);
@@ -215,7 +289,7 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     if (!both_ways_ && line_.length() > 3 * node_radius) {
         painter->setBrush(colour);
         const double angle = std::atan2(line_.dy(), line_.dx());
-        draw_arrow_head(painter, line_.p2() - (node_radius + 3) * QPointF(std::cos(angle), std::sin(angle)), angle, 9);
+        draw_arrow_head(painter, line_.p2() - end_room_ * QPointF(std::cos(angle), std::sin(angle)), angle, 9);
     }
     // Beside each other where a link has both.
     const QPointF aside(fails && fault_level > 0 ? badge_radius + 1 : 0, 0);
@@ -223,17 +297,9 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     if (fails) draw_failure_mark(painter, line_.center() - aside);
 }
 
-RegionItem::RegionItem(std::string id) : id_(std::move(id)) {
+RegionItem::RegionItem(std::string id) : id_(std::move(id)), hull_{QPointF()} {
     setFlags(ItemIsSelectable);
     setZValue(-2);
-}
-
-/// Half as wide as a node's disc, from a region's middle to `place`.
-QPolygonF RegionItem::band_to(QPointF place) {
-    const double length = std::hypot(place.x(), place.y());
-    if (length == 0) return {};
-    const QPointF aside = QPointF(place.y(), -place.x()) * (region_margin / 2 / length);
-    return {{aside, place + aside, place - aside, -aside, aside}};
 }
 
 void RegionItem::follow_nodes() {
@@ -245,23 +311,25 @@ void RegionItem::follow_nodes() {
     for (const auto* node : nodes) places.push_back(node->pos() - pos());
     if (folded_ || places != places_ || area_.isEmpty()) {
         places_ = std::move(places);
-        area_ = folded_ ? QPainterPath{} : area_of_places();
+        hull_ = hull_of(places_);
+        area_ = folded_ ? QPainterPath{} : rounded(hull_, region_margin);
         if (folded_) area_.addEllipse(QPointF(0, 0), folded_radius_px * pixel_, folded_radius_px * pixel_);
     }
     follow_area();
 }
 
-/// Discs round the nodes and bands to their middle: one soft area whatever their order.
-QPainterPath RegionItem::area_of_places() const {
-    QPainterPath path;
-    if (places_.empty())
-        path.addRoundedRect(-region_margin, -region_margin, 2 * region_margin, 2 * region_margin, 16, 16);
-    for (const QPointF place : places_) {
-        path.addEllipse(place, region_margin, region_margin);
-        path.addPolygon(band_to(place));
+QPointF RegionItem::edge_towards(QPointF scene_place) const {
+    const QPointF way = scene_place - pos();
+    const double length = std::hypot(way.x(), way.y());
+    if (length == 0) return pos();
+    if (folded_) return pos() + way * (folded_radius_px * pixel_ / length);
+    // The middle lies in the hull, and what is further out on the way lies further from it: halving finds the margin.
+    double in = 0, out = area_.boundingRect().width() + area_.boundingRect().height();
+    for (int i = 0; i < 24; ++i) {
+        const double half = (in + out) / 2;
+        (distance_to(hull_, way * (half / length)) < region_margin ? in : out) = half;
     }
-    path.setFillRule(Qt::WindingFill);
-    return places_.size() > most_joined ? path : path.simplified();
+    return pos() + way * (in / length);
 }
 
 void RegionItem::follow_area() {
@@ -342,12 +410,7 @@ void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
                     : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
                                                 : Qt::NoPen);
     painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
-    if (places_.size() <= most_joined || painter->pen().style() != Qt::NoPen) return painter->drawPath(area_);
-    // The same area, in less than half the time.
-    for (const QPointF place : places_) {
-        painter->drawEllipse(place, region_margin, region_margin);
-        painter->drawConvexPolygon(band_to(place));
-    }
+    painter->drawPath(area_);
 }
 
 RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region), has_handle_(has_handle) {

@@ -57,8 +57,8 @@ private:
     QStaticText label_;
 };
 
-/// A line between two nodes or two regions (between centroids); to a folded region where an end is hidden in it, and
-/// unseen within one.
+/// A line between two nodes or, from outline to outline, two regions; to a folded region where an end is hidden in it,
+/// and unseen within one.
 class LinkItem final : public QGraphicsItem {
 public:
     LinkItem(LinkKey key, QGraphicsItem* from, QGraphicsItem* to, bool both_ways);
@@ -71,23 +71,25 @@ public:
     const LinkKey& key() const { return key_; }
     bool both_ways() const { return both_ways_; }
     QPointF middle() const { return line_.center(); }
+    const QLineF& line() const { return line_; }
     int fault_level = 0;
     double width = 1;       ///< pixels, by its bandwidth
     QString words;          ///< latency and bandwidth
     bool hovered = false;   ///< the mouse is on it: its words are shown
     bool critical = false;  ///< the plan's end waits for it the longest
-    bool between_regions = false;
-    bool fails = false;  ///< failures of the document happen to it
-    bool down = false;   ///< one of its ends is, at the time that is shown
+    bool fails = false;     ///< failures of the document happen to it
+    bool down = false;      ///< one of its ends is, at the time that is shown
+    double presence = 1;    ///< 0 to 1: one of few is seen well, one of thousands is a breath
 
 private:
     LinkKey key_;
     QGraphicsItem *from_, *to_;
     bool both_ways_;
     QLineF line_;
+    double end_room_ = 0;  ///< from the line's end to where what it leads to begins
 };
 
-/// The soft area behind the nodes of a region; its position is their middle.
+/// The soft area behind the nodes of a region: their convex hull with a margin; its position is their middle.
 class RegionItem final : public QGraphicsItem {
 public:
     explicit RegionItem(std::string id);
@@ -104,6 +106,10 @@ public:
     bool is_folded() const { return folded_; }
     /// What a pixel is in the scene's units, as last told.
     double pixel() const { return pixel_; }
+    /// While all nodes are being placed it waits for `follow_nodes`: one by one they would move it each time.
+    bool waits = false;
+    /// Where the way from its middle to a place of the scene leaves it.
+    QPointF edge_towards(QPointF scene_place) const;
     int fault_level = 0;
     bool link_target = false;  ///< a link being drawn would end here
     std::vector<NodeItem*> nodes;
@@ -113,12 +119,10 @@ public:
 private:
     void paint_folded(QPainter& painter) const;
     void follow_area();
-    QPainterPath area_of_places() const;
-    static QPolygonF band_to(QPointF place);
-    static constexpr std::size_t most_joined = 8;  ///< discs whose outline is one line; of more it takes too long
 
     std::string id_;
     std::vector<QPointF> places_;  ///< of the nodes, from the middle
+    std::vector<QPointF> hull_;    ///< of the nodes and their names, from the middle; the area is this and a margin
     QPainterPath area_;
     bool folded_ = false;
     double pixel_ = 1;

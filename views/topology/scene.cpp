@@ -18,6 +18,12 @@
 #include "views/topology/layouts.h"
 
 namespace skippipe {
+namespace {
+
+/// A link's: all links together are to weigh about the same, however many they are.
+double presence_among(std::size_t links) { return std::clamp(std::sqrt(24.0 / static_cast<double>(links)), 0.16, 1.0); }
+
+}  // namespace
 
 TopologyScene::TopologyScene(Document& document, SelectionModel& selection, bool editable, QObject* parent)
     : QGraphicsScene(parent), document_(document), selection_(selection), editable_(editable) {
@@ -105,7 +111,6 @@ void TopologyScene::rebuild() {
             auto* item = new LinkItem({link.from, link.to}, ra->second, rb->second, link.both_ways);
             item->width = link_width(link.bandwidth_bytes_per_s);
             item->words = ::skippipe::link_words(link);
-            item->between_regions = true;
             ra->second->links.push_back(item);
             rb->second->links.push_back(item);
             links_.push_back(item);
@@ -113,6 +118,7 @@ void TopologyScene::rebuild() {
     }
     for (auto* link : links_) {
         link->setZValue(-1);
+        link->presence = presence_among(links_.size());
         addItem(link);
     }
     addItem(link_words_ = new LinkWordsItem);
@@ -134,10 +140,10 @@ void TopologyScene::move_to_document() {
     shown_ = e.topology;
     const auto places = node_places(e);
     for (const auto& region : e.topology.regions)
-        if (auto* item = regions_[region.id]; item != nullptr) item->setPos(region.x, region.y);
+        if (auto* item = regions_[region.id]; item != nullptr) item->setPos(region.x, region.y), item->waits = true;
     for (std::size_t i = 0; i < places.size(); ++i)
         if (auto* item = node(e.topology.nodes[i].id)) item->setPos(places[i].x, places[i].y);
-    for (auto& [id, item] : regions_) item->follow_nodes();
+    for (auto& [id, item] : regions_) item->waits = false, item->follow_nodes();
     place_labels();
     way_->follow_nodes();
     reduction_->follow_nodes();

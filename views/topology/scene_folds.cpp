@@ -6,8 +6,8 @@
 
 namespace skippipe {
 namespace {
-constexpr double far_zoom = 0.22;  ///< a node has nine pixels, its name none
-constexpr std::size_t least_folded_far = 3;
+constexpr double far_zoom = 0.35;  ///< nodes and regions have no names below it, folded regions have
+constexpr std::size_t least_folded_far = 2;
 }  // namespace
 
 void TopologyScene::toggle_folded(const std::set<std::string>& regions) {
