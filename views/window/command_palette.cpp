@@ -7,11 +7,12 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "views/theme/aside_delegate.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
 namespace {
-constexpr int palette_width = 520, palette_rows = 12;
+constexpr int palette_width = 520, palette_rows = 10;
 constexpr std::size_t most_found = 200;
 }  // namespace
 
@@ -41,6 +42,7 @@ CommandPalette::CommandPalette(std::vector<PaletteEntry> entries, const QString&
     line_->setAccessibleName(tr("What to find"));
     line_->installEventFilter(this);
     list_->setAccessibleName(tr("Found"));
+    list_->setItemDelegate(new AsideDelegate(size::row, this));
     list_->setFocusPolicy(Qt::NoFocus);
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* column = new QVBoxLayout(this);
@@ -59,9 +61,10 @@ void CommandPalette::show_found() {
     for (const std::size_t i : find_entries(entries_, line_->text())) {
         if (static_cast<std::size_t>(list_->count()) == most_found) break;
         const auto& entry = entries_[i];
-        auto* item = new QListWidgetItem(entry.where + QStringLiteral("  ") + entry.words +
-                                             (entry.keys.isEmpty() ? QString{} : QStringLiteral("    ") + entry.keys),
-                                         list_);
+        auto* item = new QListWidgetItem(entry.words, list_);
+        item->setData(AsideDelegate::place, entry.where);
+        item->setData(AsideDelegate::aside, entry.keys);
+        item->setData(Qt::AccessibleDescriptionRole, QStringList{entry.where, entry.keys}.join(' '));
         item->setData(Qt::UserRole, static_cast<qulonglong>(i));
     }
     list_->setCurrentRow(0);

@@ -7,6 +7,8 @@
 #include <QVBoxLayout>
 #include <QWidgetAction>
 
+#include "views/inspector/field_text.h"
+#include "views/theme/aside_delegate.h"
 #include "views/theme/theme.h"
 #include "views/topology/devices.h"
 #include "views/topology/view.h"
@@ -14,7 +16,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int rows_of_devices = 8;
+constexpr int rows_of_devices = 8, device_row = 20;
 
 /// Devices that are dragged onto the canvas; a double-click or Enter puts one there.
 class DeviceList final : public QListWidget {
@@ -27,7 +29,13 @@ public:
         setFrameShape(QFrame::NoFrame);
         setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         setTextElideMode(Qt::ElideRight);
-        for (const auto& device : ::skippipe::devices()) addItem(QString::fromUtf8(device.name));
+        setItemDelegate(new AsideDelegate(device_row, this));
+        for (const auto& device : ::skippipe::devices()) {
+            auto* item = new QListWidgetItem(QString::fromUtf8(device.name), this);
+            const QString memory = number_text(device.memory_bytes, "B");
+            item->setData(AsideDelegate::aside, memory);
+            item->setData(Qt::AccessibleDescriptionRole, memory);
+        }
         setFixedHeight(rows_of_devices * sizeHintForRow(0) + 2);
     }
 
@@ -54,7 +62,7 @@ private:
 
 Palette::Palette(const Document& document, TopologyView& canvas, QWidget* parent)
     : QWidget(parent), document_(document), canvas_(canvas) {
-    setMinimumWidth(120);
+    setMinimumWidth(148);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
     column->setSpacing(size::unit);
