@@ -45,9 +45,10 @@ void describe(CLI::App& app, Options& o) {
     app.add_option("--size", o.size, "Size of the screenshot")->check([](const std::string& text) {
         return skippipe::parse_size(text).isValid() ? std::string{} : "WIDTHxHEIGHT is needed, each 200 to 8000";
     });
-    app.add_option("--select", o.select,
-                   "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
-                   "find:WORDS, tab:NAME, vary:FIELD=VALUES or menu:WORDS, several of them with ; between");
+    app.add_option(
+        "--select", o.select,
+        "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
+        "find:WORDS, tab:NAME, vary:FIELD=VALUES, menu:WORDS or context:NODE, several of them with ; between");
     app.add_option("--report", o.report, "Write a report of --runs into this file, .html or .pdf, without a display");
     app.add_option("--runs", o.runs, "Runs of the report, the baseline first, as 3,1,2")->delimiter(',');
     app.add_option("--question", o.question, "What these runs were made to answer");

@@ -5,9 +5,13 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QContextMenuEvent>
 #include <QElapsedTimer>
 #include <QEventLoop>
+#include <QMenu>
+#include <QPainter>
 #include <QPixmap>
+#include <QPushButton>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTimer>
@@ -68,6 +72,46 @@ QString show_runs(MainWindow& window, const Screenshot& shot) {
     return {};
 }
 
+/// An entry of a menu, or a button that is seen. What belongs to a hidden view comes last: views share words.
+QString press(MainWindow& window, const QString& words) {
+    const auto is_hidden = [](const QAction* action) {
+        const auto* owner = qobject_cast<const QWidget*>(action->parent());
+        return owner != nullptr && !owner->isVisible() && qobject_cast<const QMenu*>(owner) == nullptr;
+    };
+    for (const bool hidden : {false, true})
+        for (auto* action : window.findChildren<QAction*>())
+            if (action->text() == words && is_hidden(action) == hidden) return action->trigger(), QString{};
+    for (auto* button : window.findChildren<QPushButton*>())
+        if (button->text() == words && button->isVisible()) {
+            button->click();
+            const auto& planners = window.design_page().planners();
+            return wait_until([&] { return !planners.is_busy(); })
+                       ? QString{}
+                       : QObject::tr("What \"%1\" does was not done in time").arg(words);
+        }
+    return QObject::tr("No menu has \"%1\"").arg(words);
+}
+
+/// The menu of a node, or of the canvas where none is named.
+QString open_menu(TopologyView& canvas, const QString& node) {
+    const auto* item = canvas.scene_model().node(node.toStdString());
+    if (item == nullptr && !node.isEmpty()) return QObject::tr("There is no node %1").arg(node);
+    const QPoint at = item != nullptr ? canvas.mapFromScene(item->pos()) : QPoint(8, 8);
+    QContextMenuEvent event(QContextMenuEvent::Mouse, at, canvas.viewport()->mapToGlobal(at));
+    QApplication::sendEvent(canvas.viewport(), &event);
+    return {};
+}
+
+/// With what lies over it: menus, the keys, what finds actions.
+QPixmap picture_of(MainWindow& window) {
+    QPixmap picture = window.grab();
+    QPainter painter(&picture);
+    for (auto* over : QApplication::topLevelWidgets())
+        if (over != &window && over->isVisible())
+            painter.drawPixmap(window.mapFromGlobal(over->mapToGlobal(QPoint())), over->grab());
+    return picture;
+}
+
 /// Selects what the picture is to show. Returns what went wrong, or nothing.
 QString select(MainWindow& window, const QString& what) {
     const QString kind = what.section(':', 0, 0), name = what.section(':', 1);
@@ -85,9 +129,9 @@ QString select(MainWindow& window, const QString& what) {
         window.watch_page().find_bar().look_for(name);
         return {};
     } else if (kind == "menu") {
-        for (auto* action : window.findChildren<QAction*>())
-            if (action->text() == name) return action->trigger(), QString{};
-        return QObject::tr("No menu has \"%1\"").arg(name);
+        return press(window, name);
+    } else if (kind == "context") {
+        return open_menu(window.design_page().canvas(), name);
     } else if (kind == "runs") {
         std::vector<RunId> runs;
         for (const auto& word : name.split(',')) runs.push_back(word.toLongLong());
@@ -102,7 +146,7 @@ QString select(MainWindow& window, const QString& what) {
         auto& compare = window.compare_page();
         const auto is_ready = [&] {
             return !compare.worth().is_planning() && !compare.sweep().is_looking() &&
-                   !window.design_page().devices().is_looking();
+                   !window.design_page().devices().is_looking() && !window.design_page().what_if().is_busy();
         };
         return wait_until(is_ready) ? QString{} : QObject::tr("What the tab shows was not ready in time");
     } else if (kind == "vary" && name.contains('=')) {
@@ -115,7 +159,8 @@ QString select(MainWindow& window, const QString& what) {
     else
         return QObject::tr(
                    "\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
-                   "find:WORDS, tab:NAME, vary:FIELD=VALUES or menu:WORDS, several of them with ; between")
+                   "find:WORDS, tab:NAME, vary:FIELD=VALUES, menu:WORDS or context:NODE, several of them with ; "
+                   "between")
             .arg(what);
     window.selection().select(selection);
     return {};
@@ -155,7 +200,7 @@ QString take_screenshot(MainWindow& window, const Screenshot& shot) {
         if (const QString problem = select(window, what); !problem.isEmpty()) return problem;
     // Two rounds of events: layouts settle in the first, what they trigger in the second.
     for (int round = 0; round < 4; ++round) QApplication::processEvents();
-    const QPixmap picture = window.grab();
+    const QPixmap picture = picture_of(window);
     return picture.save(shot.file, "PNG") ? QString{} : QObject::tr("Could not write %1").arg(shot.file);
 }
 

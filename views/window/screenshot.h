@@ -16,7 +16,8 @@ struct Screenshot {
     RunId run = 0;       ///< 0: the newest
     QSize size{1280, 800};
     QString select;  ///< "node:NAME", "stage:NUMBER", "microbatch:NUMBER", "reduction", "runs:1,2", "find:WORDS",
-                     ///< "tab:NAME" or "menu:WORDS" (an entry of any menu), several with ; between; empty: nothing
+                     ///< "tab:NAME", "menu:WORDS" (an entry of any menu, or a button) or "context:NODE" (its menu;
+                     ///< no name: the canvas's), several with ; between; empty: nothing
 };
 
 /// "1280x800"; invalid where the text is no size from 200 to 8000.
