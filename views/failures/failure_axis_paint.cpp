@@ -64,9 +64,8 @@ void FailureAxis::paintEvent(QPaintEvent*) {
         painter.drawText(
             QRectF(names_width(), failure_scale_height, width() - names_width() - pad, failure_lane_height),
             Qt::AlignVCenter | Qt::AlignLeft,
-            painter.fontMetrics().elidedText(
-                tr("Nothing fails. Click here, or right-click a node or link, to make something fail"), Qt::ElideRight,
-                static_cast<int>(width() - names_width() - pad)));
+            painter.fontMetrics().elidedText(tr("Nothing fails. Click here, or right-click a node, to make it fail"),
+                                             Qt::ElideRight, static_cast<int>(width() - names_width() - pad)));
     }
     painter.restore();
     paint_axis(painter);

@@ -189,7 +189,7 @@ QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
     button->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    button->setStyleSheet("QToolButton{font-weight:600;padding:2px 0;background:transparent;}");
+    button->setStyleSheet("QToolButton{font-weight:600;padding:2px 0;margin-left:-7px;background:transparent;}");
     content->setVisible(open);
     connect(button, &QToolButton::toggled, content, [this, name, button, content](bool on) {
         open_[name] = on;

@@ -112,7 +112,7 @@ void PlannerTable::show_words() {
         item->setText(item->data(Qt::UserRole).toString() + (is_used ? tr(" (in use)") : QString{}));
     }
     words_->setText(busy_          ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
-                    : key_.empty() ? tr("Plans the experiment with every planner, one after the other")
+                    : key_.empty() ? tr("Every planner's plan, one after the other")
                     : key_ != planned_key(document_.experiment())
                         ? tr("Of the experiment before the last edit; a click on a row uses its planner")
                         : tr("A click on a row uses its planner"));

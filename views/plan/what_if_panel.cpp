@@ -96,7 +96,7 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
     for (const double value : question_.values) {
         const QString words = value_text(question_, value);
         const double half = painter.fontMetrics().horizontalAdvance(words) / 2.0;
-        const double x = std::clamp(x_of(value), half, width() - half);
+        const double x = std::clamp(x_of(value), half, width() - half - size::gap);
         if (x - half < free_from) continue;
         painter.drawText(QRectF(x - half, in.bottom() + 4, 2 * half + 1, 18), Qt::AlignCenter, words);
         free_from = x + half + size::gap;

@@ -126,7 +126,7 @@ QFrame[role="hairline"] { background: @line; border: 0; max-height: 1px; min-hei
 QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 2px 6px; color: @text; background: transparent; }
 QToolButton[popupMode="2"] { padding-right: 20px; }
 QToolButton::menu-indicator { image: url(@arrow); width: 10px; height: 10px; subcontrol-origin: padding;
-  subcontrol-position: right center; right: 4px; }
+  subcontrol-position: right center; right: 5px; }
 QToolButton:hover { background: @hover; }
 QToolButton:checked { background: @selected; }
 )";
