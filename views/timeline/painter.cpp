@@ -114,7 +114,8 @@ void TimelinePainter::lane_name(int index, double top) {
         // Names are as high as low lanes and a little more: the first one stays below the ruler.
         const double middle = top + (stack_.height - 14) / 2;
         const double name_top = top >= stack_.top ? std::max(middle, stack_.top - 1) : middle;
-        if (scale_.left > 0) text(8, name_top, marked ? theme_.text : theme_.text_2, lane.name);
+        if (scale_.left > 0)
+            text(8, name_top, marked ? theme_.text : theme_.text_2, lane.name, stack_.height < least_body_lane);
         list_.PopClipRect();
         return;
     }

@@ -29,7 +29,8 @@ void TimelinePainter::axis() {
     losses();
     marks();
     list_.PopClipRect();
-    if (scale_.left > 60) text(8, top + 4, theme_.text_2, view_.data_->time_name());
+    const std::string whose = view_.data_->time_name();
+    if (scale_.left > 16 + text_width(whose)) text(8, top + 4, theme_.text_2, whose);
 }
 
 /// On the axis: from each loss to when it was known.

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include <QFontMetricsF>
+
 #include "views/theme/numbers.h"
+#include "views/theme/theme.h"
 #include "views/timeline/follow.h"
 #include "views/timeline/painter.h"
 
@@ -32,12 +35,24 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
     } else if (selected_row_ >= 0) {
         selected_ = data_->find(selected_row_);  // it stands elsewhere in what came now
     }
+    if (compact_) measure_names();
     selection_moved();
     const auto area = std::exchange(area_, std::nullopt);
     lay_out();
     if (area) take_area(*area);
     scroll_ = stack().clamp_scroll(scroll_, height());
     request_frame();
+}
+
+/// The longest name has room, within reason.
+void TimelineView::measure_names() {
+    constexpr double room = 16;
+    std::string longest;
+    if (data_)
+        for (const auto& lane : data_->lanes())
+            if (lane.name.size() > longest.size()) longest = lane.name;
+    const double wide = QFontMetricsF(body_font()).horizontalAdvance(QString::fromStdString(longest));
+    compact_names_px_ = std::clamp(std::ceil(wide) + room, compact_names_width, most_compact_names_width);
 }
 
 /// The same rows and times of what is shown now; where it has not so many rows, none.
@@ -178,7 +193,7 @@ void TimelineView::set_bookmarks(std::vector<double> bookmarks) {
 TimeScale TimelineView::scale() const {
     return {zoom_.begin(), zoom_.end(),
             !compact_                            ? names_width
-            : stack().height >= least_named_lane ? compact_names_width
+            : stack().height >= least_named_lane ? compact_names_px_
                                                  : 0.0,
             std::max(static_cast<double>(width()), names_width + 1)};
 }

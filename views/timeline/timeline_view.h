@@ -128,6 +128,7 @@ private:
     double lane_top(int lane) const { return stack().lane_top(layout_.row_of(lane)); }
     void lay_out();
     void take_area(TimelineArea area);
+    void measure_names();
     void give_up_drag();
     std::vector<int> counted_lanes() const;
     /// Strips that are drawn: that of GPUs only where some were read.
@@ -165,6 +166,7 @@ private:
 
     TimeZoom& zoom_;
     bool compact_, has_overview_ = false, has_counters_ = false;
+    double compact_names_px_ = 0;
     std::optional<double> moment_;
     std::shared_ptr<const LineRows> lines_;
     std::shared_ptr<const TimelineData> data_, planned_;
