@@ -591,8 +591,12 @@ void window_edits() {
     e.pipeline.plan_steps = 1;
     window.document().start_new(e);
     run_events(500);
-    print_frames("an edit of 500 nodes and 2000 links in the whole window", 33, [&](int i) {
+    const std::string what = "an edit of 500 nodes and 2000 links in the whole window, ";
+    print_frames(what + "a link's latency", 33, [&](int i) {
         window.document().edit("edit", [&](Experiment& x) { x.topology.links[7].latency_s = 0.01 + 1e-4 * i; });
+    });
+    print_frames(what + "a node moved", 33, [&](int i) {
+        window.document().edit("move", [&](Experiment& x) { x.topology.nodes[7].x = 3.0 * i; });
     });
 }
 
