@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Gestures of the Design workspace, each driven by mouse and keys through the widgets of the whole window.
+#include <QClipboard>
 #include <QContextMenuEvent>
 #include <QMenu>
 #include <QSlider>
@@ -7,6 +8,7 @@
 #include <QtTest>
 
 #include "plugins/planners/all.h"
+#include "tests/views/window_experiments.h"
 #include "views/topology/edits.h"
 #include "views/topology/layouts.h"
 #include "views/window/command_palette.h"
@@ -201,10 +203,10 @@ bool region_after_nodes(Studio& s) {
     for (int a = 0; a < 3; ++a)
         for (int b = 3; b < 6; ++b)
             if (std::hypot(places[a].x - places[b].x, places[a].y - places[b].y) < least_distance) return false;
-    return !s.scene()
-                .region("region-1")
-                ->sceneBoundingRect()
-                .intersects(s.scene().region("region-2")->sceneBoundingRect().adjusted(20, 20, -20, -20));
+    // Their outlines do not touch: a link between them is seen.
+    const QRectF one = s.scene().region("region-1")->sceneBoundingRect();
+    const QRectF other = s.scene().region("region-2")->sceneBoundingRect();
+    return !one.adjusted(-40, -40, 40, 40).intersects(other) || no("the two regions touch");
 }
 
 bool region_of_free_nodes(Studio& s) {
@@ -364,7 +366,76 @@ bool tab_goes_from_node_to_node(Studio& s) {
     return first && second && back && last && !s.canvas().hasFocus();
 }
 
+/// By the window system's own events, so that Qt's drag begins, goes on and ends as by hand.
+bool device_dragged_in(Studio& s) {
+    s.window.document().start_new({});
+    auto& list = s.page().tools().devices();
+    QWindow* system = s.window.windowHandle();
+    const auto in_window = [&](const QWidget& from, QPoint at) { return from.mapTo(&s.window, at); };
+    const auto* item = list.findItems("T4", Qt::MatchExactly).value(0);
+    if (item == nullptr) return no("no such device");
+    const QPoint begin = in_window(*list.viewport(), list.visualItemRect(item).center());
+    const QPoint end = in_window(*s.canvas().viewport(), s.canvas().viewport()->rect().center());
+    // The drag has a loop of its own: what follows is done from within it.
+    std::vector<QPoint> way{(begin + end) / 2, end - QPoint(5, 5), end};
+    QTimer hand;
+    hand.setInterval(0);
+    QObject::connect(&hand, &QTimer::timeout, &hand, [&, step = std::size_t{0}]() mutable {
+        if (step < way.size()) return QTest::mouseMove(system, way[step++]);
+        hand.stop();
+        QTest::mouseRelease(system, Qt::LeftButton, {}, end);
+    });
+    QTest::mousePress(system, Qt::LeftButton, {}, begin);
+    QTest::mouseMove(system, begin + QPoint(2, 0));
+    hand.start();
+    QTest::mouseMove(system, begin + QPoint(2 * QApplication::startDragDistance(), 0));
+    if (!QTest::qWaitFor([&] { return !hand.isActive() && !s.topology().nodes.empty(); })) return no("nothing came");
+    const Node& dropped = s.topology().nodes.front();
+    const QPoint at = s.at(dropped.id);
+    return (dropped.id == "t4-1" && dropped.memory_bytes == std::optional(16e9) && s.canvas().hasFocus() &&
+            (at - s.canvas().viewport()->rect().center()).manhattanLength() < 2 * grid) ||
+           no(QString::fromStdString(dropped.id) + " at " + text_of(at));
+}
+
+/// What is typed where the keys are: in the cell's own editor while there is one.
+void type(const QString& text) {
+    for (const QChar letter : text) QTest::keyClick(QApplication::focusWidget(), letter.toLatin1());
+}
+
+bool matrix_by_keys(Studio& s) {
+    see_tab(s.page().matrix());
+    auto& table = s.page().matrix().table();
+    auto& model = s.page().matrix().model();
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualRect(model.index(0, 0)).center());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Right);
+    if (table.currentIndex() != model.index(0, 1)) return no("an arrow goes to the next cell");
+    type("20 ms");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    const auto latency = [&] { return s.topology().links.at(0).latency_s; };
+    if (!QTest::qWaitFor([&] { return latency() == 0.02 && table.hasFocus(); })) return no("typed and entered");
+    if (!QTest::qWaitFor([&] { return table.currentIndex() == model.index(1, 1); })) return no("Enter goes down");
+    QTest::keyClick(&table, Qt::Key_Left);
+    QTest::keyClick(&table, Qt::Key_F2);
+    if (QApplication::focusWidget() == &table) return no("F2 edits");
+    type("99");
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    if (!QTest::qWaitFor([&] { return table.hasFocus(); }) || latency() != 0.02) return no("Esc leaves it as it was");
+    QTest::keyClick(&table, Qt::Key_Up);
+    QGuiApplication::clipboard()->setText("2 ms\t30 ms");
+    QTest::keyClick(&table, Qt::Key_V, Qt::ControlModifier);
+    if (latency() != 0.03 || s.topology().links.size() != 2) return no("pasted");
+    QTest::keyClick(&table, Qt::Key_Right, Qt::ShiftModifier);
+    QTest::keyClick(&table, Qt::Key_C, Qt::ControlModifier);
+    if (QGuiApplication::clipboard()->text() != "0.002\t0.03") return no(QGuiApplication::clipboard()->text());
+    QTest::keyClick(&table, Qt::Key_Delete);
+    if (!s.topology().links.empty()) return no("Delete removes the links");
+    QTest::keyClick(&table, Qt::Key_Z, Qt::ControlModifier);
+    return (s.topology().links.size() == 2 && latency() == 0.03) || no("undone");
+}
+
 constexpr std::pair<const char*, Gesture> all_gestures[] = {
+    {"a device dragged from the palette", device_dragged_in},
+    {"matrix by keys", matrix_by_keys},
     {"drag onto the grid", plain_drag},
     {"Alt-drag off the grid", alt_drag},
     {"middle drag moves the camera", middle_drag},

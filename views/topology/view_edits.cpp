@@ -22,7 +22,11 @@
 
 namespace skippipe {
 namespace {
-constexpr double copy_offset = 40, region_room = 240;
+constexpr double copy_offset = 40;
+/// Between a new node and others: two and the next ring's first make an even triangle.
+constexpr double node_room = 64;
+/// From a new region's middle to what is there: both may grow by a ring of nodes and do not touch.
+constexpr double region_room = 270;
 }  // namespace
 
 void TopologyView::make_actions() {
@@ -102,7 +106,7 @@ Point TopologyView::free_place() const {
             const double angle = 6.283185307179586 * step / std::max(1, 6 * ring);
             const QPointF at = middle + ring * 80.0 * QPointF(std::cos(angle), std::sin(angle));
             if (std::none_of(places.begin(), places.end(),
-                             [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < 70; }))
+                             [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < node_room; }))
                 return {std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid};
         }
     return {middle.x(), middle.y()};
@@ -140,7 +144,7 @@ Point TopologyView::free_region_place() const {
     const auto nodes = node_places(e);
     const auto is_free = [&](QPointF at) {
         const auto is_far = [&](double from, const auto& place) {
-            return std::hypot(place.x - at.x(), place.y - at.y()) >= from;
+            return std::hypot(place.x - at.x(), place.y - at.y()) >= from - 1;  // places are rounded
         };
         return std::all_of(nodes.begin(), nodes.end(), [&](Point p) { return is_far(region_room, p); }) &&
                std::all_of(e.topology.regions.begin(), e.topology.regions.end(),
