@@ -86,6 +86,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     words_->setContentsMargins(size::wide_gap, 0, size::wide_gap, size::unit);
     column->addWidget(words_);
     column->addWidget(plot_, 3);
+    plot_->setAccessibleName(tr("Time to the loss at each skip ratio"));
     make_plain(*table_, tr("Is the skip worth it"));
     table_->setObjectName("worth");
     table_->setWordWrap(false);

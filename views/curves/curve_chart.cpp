@@ -30,6 +30,7 @@ CurveChart::CurveChart(QWidget* parent)
     column->addWidget(plot_);
     plot_->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
     plot_->setMinimumHeight(80);
+    plot_->setAccessibleName(tr("Chart"));
     plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
     plot_->setNoAntialiasingOnDrag(true);
     plot_->setToolTip(tr("A drag zooms, with Shift it moves; the wheel zooms, a double-click shows all"));

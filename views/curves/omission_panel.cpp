@@ -80,6 +80,7 @@ OmissionPanel::OmissionPanel(QWidget* parent)
     fill_empty();
     setAccessibleName(tr("Perplexity by stages kept"));
     plot_->setMinimumHeight(120);
+    plot_->setAccessibleName(accessibleName());
     plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
     plot_->setMouseTracking(true);
     plot_->installEventFilter(this);
