@@ -38,8 +38,14 @@ public:
           bytes_(problem.gradient_bytes[stage]),
           replicas_(static_cast<int>(nodes.size())) {}
 
+    std::vector<Pieces> quick() {
+        add_near_trees();
+        if (const auto regions = regions_of_latency(); !regions.empty()) add(by_regions(regions));
+        return std::move(starts_);
+    }
+
     std::vector<Pieces> all() {
-        const bool each_is_root = replicas_ <= most_roots || 2 * replicas_ * (replicas_ - 1) <= most_transfers;
+        const bool each_is_root = may_all_be_roots();
         if (each_is_root) {
             add(default_pieces(replicas_));
             add(by_bandwidth());
@@ -49,8 +55,7 @@ public:
             add({star_piece(replicas_, root, 1)});
             add({near_tree(root, 1)});
         }
-        add(to_each(each_is_root ? every() : roots(),
-                    [this](int root, double share) { return near_tree(root, share); }));
+        add_near_trees();
         if (each_is_root) add(ring());
         add_regions();
         add(packed_trees(problem_, nodes_, stage_, {.pieces = few_pieces(replicas_)}));
@@ -60,6 +65,15 @@ public:
 private:
     void add(Pieces pieces) {
         if (!pieces.empty() && has_reduction_lines(problem_, nodes_, pieces)) starts_.push_back(std::move(pieces));
+    }
+
+    bool may_all_be_roots() const {
+        return replicas_ <= most_roots || 2 * replicas_ * (replicas_ - 1) <= most_transfers;
+    }
+
+    void add_near_trees() {
+        add(to_each(may_all_be_roots() ? every() : roots(),
+                    [this](int root, double share) { return near_tree(root, share); }));
     }
 
     std::vector<int> every() const {
@@ -87,13 +101,17 @@ private:
         if (regions.empty()) return;
         for (const int root : roots())
             add({by_region(regions, root, 1, [&](const std::vector<int>& members) { return nearest(root, members); })});
+        add(by_regions(regions));
+    }
+
+    Pieces by_regions(const std::vector<std::vector<int>>& regions) const {
         std::size_t turn = 0;
-        add(to_each(roots(), [&](int root, double share) {
+        return to_each(roots(), [&](int root, double share) {
             const auto next = [&](const std::vector<int>& members) { return members[turn % members.size()]; };
             Piece piece = by_region(regions, root, share, next);
             ++turn;
             return piece;
-        }));
+        });
     }
 
     template <class Leader>
@@ -286,17 +304,35 @@ Pieces ReductionChoice::shortest(const std::vector<NodeIndex>& nodes, StageIndex
     return best;
 }
 
-Pieces ReductionChoice::best(const std::vector<NodeIndex>& nodes, StageIndex stage) {
+template <class Find>
+Pieces ReductionChoice::known(Known& all, const std::vector<NodeIndex>& nodes, StageIndex stage, const Find& find) {
     if (nodes.size() < 2) return {};
     auto sorted = nodes;
     std::sort(sorted.begin(), sorted.end());
-    if (known_.size() > most_known) known_.clear();
-    const auto [entry, fresh] = known_.try_emplace({problem_.gradient_bytes[stage], sorted});
-    if (fresh) entry->second = shortest(sorted, stage);
+    if (all.size() > most_known) all.clear();
+    const auto [entry, fresh] = all.try_emplace({problem_.gradient_bytes[stage], sorted});
+    if (fresh) entry->second = find(sorted);
     std::vector<int> place_of;
     for (const NodeIndex node : sorted)
         place_of.push_back(static_cast<int>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin()));
     return moved_pieces(entry->second, place_of);
+}
+
+Pieces ReductionChoice::best(const std::vector<NodeIndex>& nodes, StageIndex stage) {
+    return known(best_, nodes, stage, [&](const auto& sorted) { return shortest(sorted, stage); });
+}
+
+Pieces ReductionChoice::quick(const std::vector<NodeIndex>& nodes, StageIndex stage) {
+    return known(quick_, nodes, stage, [&](const auto& sorted) {
+        Pieces best = default_pieces(static_cast<int>(sorted.size()));
+        double best_s = std::numeric_limits<double>::infinity();
+        for (auto& start : Starts(problem_, sorted, stage).quick())
+            if (const double seconds = lone_s(sorted, stage, start); seconds < best_s) {
+                best_s = seconds;
+                best = std::move(start);
+            }
+        return best;
+    });
 }
 
 }  // namespace skippipe::planners

@@ -24,10 +24,17 @@ public:
     /// The start, or the trees of as many pieces as are worth it, that take the least where all parts are there at once
     /// and nothing else uses the lines; the default where none has its lines.
     Pieces best(const std::vector<NodeIndex>& nodes, StageIndex stage);
+    /// The shorter so of two that are soon made, and of most networks hardly longer: region by region, and trees of the
+    /// nearest neighbours, each to all roots. The default where neither has its lines.
+    Pieces quick(const std::vector<NodeIndex>& nodes, StageIndex stage);
     /// What a stage's reduction takes so, seconds.
     double lone_s(const std::vector<NodeIndex>& nodes, StageIndex stage, const Pieces& pieces);
 
 private:
+    using Known = std::map<std::pair<double, std::vector<NodeIndex>>, Pieces>;  ///< by gradient bytes and nodes, sorted
+
+    template <class Find>
+    Pieces known(Known& all, const std::vector<NodeIndex>& nodes, StageIndex stage, const Find& find);
     Pieces shortest(const std::vector<NodeIndex>& nodes, StageIndex stage);
 
     const Problem& problem_;
@@ -35,7 +42,7 @@ private:
     PerStage<std::vector<NodeIndex>> stages_;  ///< empty but for the one that is asked for
     PerStage<Pieces> pieces_;
     const PerNode<double> own_s_;
-    std::map<std::pair<double, std::vector<NodeIndex>>, Pieces> known_;  ///< by gradient bytes and nodes, sorted
+    Known best_, quick_;
 };
 
 /// Whether every line is there that a stage's pieces go over.

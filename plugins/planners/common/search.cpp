@@ -35,6 +35,8 @@ Budget Budget::by_steps() const {
     return other;
 }
 
+void Budget::end_now() { started_s_ = clock_s() - end_ * request_.seconds; }
+
 double Budget::used() const {
     return request_.seconds > 0 ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) /
                                       (request_.seconds * (end_ - begin_))

@@ -17,6 +17,8 @@ public:
     Budget part(double begin, double end) const;
     /// The same, where steps say how far the search is; the clock still ends it, and is what progress shows.
     Budget by_steps() const;
+    /// This part is over now: what comes after it has all the time that the request says is left then.
+    void end_now();
     /// False once cancelled or out of time; reports `fraction` of this search. Cheap, but not for every step.
     bool go_on(double fraction, double best_s = 0) const;
     /// Part of the time that is used up where the clock decides, else 0.

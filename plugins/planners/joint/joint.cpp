@@ -11,8 +11,10 @@ namespace skippipe::planners::joint {
 
 namespace {
 
-/// Where reductions are planned, of the progress: until a plan with the charged ring is found.
+/// Where reductions are planned, of time and progress: until a plan with the charged ring is found.
 constexpr double rings_end = 0.35;
+/// Of the time: what is left at the least of that for the ring, and after it.
+constexpr double least_share = 0.05;
 
 /// The request, whose progress leaves room for that after the first plan.
 PlanRequest with_room_for_rings(const PlanRequest& request) {
@@ -26,17 +28,18 @@ PlanRequest with_room_for_rings(const PlanRequest& request) {
     return roomy;
 }
 
-/// The plan that as many steps find with the charged ring, its gradients summed by the shortest starts instead: so that
-/// planned reductions do not take longer than the ring. Nothing where a ring lacks lines. `best_s`: what progress
-/// shows.
+/// The plan that as many steps or as much time finds with the charged ring, its gradients summed by the shortest starts
+/// instead: so that planned reductions do not take longer than the ring. Nothing where a ring lacks lines. `best_s`:
+/// what progress shows.
 std::optional<Plan> plan_with_rings(const Problem& problem, const PlanRequest& request, std::int64_t steps,
-                                    double best_s) {
+                                    double seconds, double best_s) {
     Problem ring = problem;
     ring.plan_reductions = false;
     ring.charge_all_reduce = true;
     PlanRequest own = request;
     own.robust.reset();
     own.steps = steps;
+    own.seconds = seconds;
     if (request.progress)
         own.progress = [&request, best_s](const PlanProgress& progress) {
             constexpr double begin = JointSearch::start_end;
@@ -62,34 +65,20 @@ public:
     bool robust() const override { return true; }
     bool goes_on() const override { return true; }
 
+    /// Where reductions are planned, what the charged ring finds is searched on with them, after a first plan; of many
+    /// nodes the starts see reductions themselves, and the ring only costs time.
     Plan plan(const Problem& problem, const PlanRequest& request) const override {
-        if (!problem.plan_reductions || request.warm_start != nullptr)
+        if (!problem.plan_reductions || request.warm_start != nullptr || wants_timed_starts(problem))
             return JointSearch(problem, request).plan(name());
-        if (request.seconds > 0) return plan_by_clock(problem, request);
-        const PlanRequest roomy = with_room_for_rings(request);
-        JointSearch search(problem, roomy);
-        if (const auto rings = plan_with_rings(problem, request, search.steps(), search.best_s()))
-            search.begin_besides(*rings);
-        return search.plan(name());
-    }
-
-private:
-    /// The ring has its part of the time, then the search what is left of it.
-    Plan plan_by_clock(const Problem& problem, const PlanRequest& request) const {
         using Clock = std::chrono::steady_clock;
-        const auto began = Clock::now();
-        PlanRequest part = request;
-        part.seconds = rings_end * request.seconds;
-        const auto rings = plan_with_rings(problem, part, 0, 0);
-        const double used_s = std::chrono::duration<double>(Clock::now() - began).count();
-        PlanRequest rest = request;
-        if (request.progress)
-            rest.progress = [&request](const PlanProgress& progress) {
-                request.progress({rings_end + (1 - rings_end) * progress.fraction, progress.best_iteration_s});
-            };
-        rest.seconds = std::max(request.seconds - used_s, (1 - rings_end) * request.seconds);
-        JointSearch search(problem, rest);
-        if (rings) search.begin_besides(*rings);
+        const auto left_s = [&, began = Clock::now()](double share) {
+            const double gone_s = std::chrono::duration<double>(Clock::now() - began).count();
+            return request.seconds > 0 ? std::max(share * request.seconds - gone_s, least_share * request.seconds) : 0;
+        };
+        JointSearch search(problem, with_room_for_rings(request));
+        if (const auto rings = plan_with_rings(problem, request, search.steps(), left_s(rings_end), search.best_s()))
+            search.begin_besides(*rings);
+        if (request.seconds > 0) search.have_left(left_s(1));
         return search.plan(name());
     }
 };

@@ -12,6 +12,10 @@ namespace skippipe::planners::joint {
 
 namespace {
 
+/// Orders alone are searched down to so much cooler where there are fewer steps than operations, so as not to lose what
+/// the plan has.
+constexpr double coolest = 0.25;
+
 /// The best of each chain that came near to the best of all, that one first.
 std::vector<PlanCandidate> ends_of(const Chains<PathAnnealer>& all, double near_best) {
     std::vector<const PathAnnealer*> chains;
@@ -61,14 +65,16 @@ void JointSearch::anneal_orders(const Round& round, const Budget& budget, std::i
     std::erase_if(ends, [](const PlanCandidate& end) { return end.schedule.order.empty(); });
     if (ends.empty() || !std::isfinite(best_s_)) return;
     const int count = chains(budget);
-    const OrderHeat heat = OrderHeat::of(
-        budget.by_clock() ? budget.seconds() * shares_.steps_per_s : static_cast<double>(steps) / count, operations());
+    const double chain_steps =
+        budget.by_clock() ? budget.seconds() * shares_.steps_per_s : static_cast<double>(steps) / count;
+    const OrderHeat heat = OrderHeat::of(chain_steps, operations());
     Chains<OrderAnnealer> all;
     for (int c = 0; c < count; ++c)
         all.push_back(std::make_unique<OrderAnnealer>(problem_, ends[at(c) % ends.size()], request_.seed,
                                                       at(c) + 101 + 1000 * at(round.number)));
-    const auto schedule = TemperatureSchedule::between(best_s_ * temperatures_.first * heat.first,
-                                                       best_s_ * temperatures_.last * heat.last);
+    const double base_s = best_s_ * (round.orders_alone ? std::clamp(chain_steps / operations(), coolest, 1.0) : 1);
+    const auto schedule = TemperatureSchedule::between(base_s * temperatures_.first * heat.first,
+                                                       base_s * temperatures_.last * heat.last);
     run_chains(all, steps, request_.threads, budget, [&](const OrderAnnealer&) { return schedule; });
     take_best(all);
 }

@@ -24,6 +24,18 @@ constexpr double partitions_share = 0.85;
 /// Chains begin anew, from other paths, rather than cool ever more slowly: what one ends in depends on its placement.
 constexpr double seconds_a_round = 30, steps_a_round = 60'000'000;
 
+/// The request, whose progress is told the best of all that it was told.
+PlanRequest told_the_best(const PlanRequest& request) {
+    PlanRequest told = request;
+    if (request.progress)
+        told.progress = [tell = request.progress, best_s = 0.0](const PlanProgress& progress) mutable {
+            const double now_s = progress.best_iteration_s;
+            if (now_s > 0 && (best_s == 0 || now_s < best_s)) best_s = now_s;
+            tell({progress.fraction, best_s});
+        };
+    return told;
+}
+
 }  // namespace
 
 /// Found by trial: small problems on those whose optimum is known, larger ones on the authors' 20 nodes.
@@ -52,8 +64,8 @@ std::int64_t JointSearch::paths_steps(std::int64_t steps) const {
 
 JointSearch::JointSearch(const Problem& problem, const PlanRequest& request)
     : problem_(problem),
-      request_(request),
-      first_(request, 0, start_end),
+      request_(told_the_best(request)),
+      first_(request_, 0, start_end),
       shares_(shares_of(problem, operations())),
       temperatures_(RelativeTemperatures::of_paths(problem)),
       network_(problem),
@@ -64,6 +76,7 @@ JointSearch::JointSearch(const Problem& problem, const PlanRequest& request)
     paths_.schedule.order.clear();
     paths_s_ = best_.candidate.schedule.order.empty() ? best_s_ : iteration_s(problem_, paths_);
     starts_ = {paths_};
+    first_.go_on(1, best_s_);
 }
 
 Plan JointSearch::plan(const std::string& planner) {
@@ -85,6 +98,11 @@ void JointSearch::begin_besides(const Plan& plan) {
     if (!std::isfinite(iteration_s(problem_, given))) return;  // its order alone kept it from a deadlock
     besides_ = given;
     starts_.push_back(std::move(given));
+}
+
+void JointSearch::have_left(double seconds) {
+    request_.seconds = seconds / (1 - start_end);
+    first_.end_now();
 }
 
 /// Takes over a given plan where it is better.
@@ -113,8 +131,8 @@ int JointSearch::chains(const Budget& budget) const {
     return budget.by_clock() ? std::clamp(request_.threads, 1, shares_.chains) : shares_.chains;
 }
 
-/// So many rounds as there are time or steps for, each from the start; after partitions, on the orders of what they
-/// make together alone.
+/// So many rounds as there are time or steps for, each from the start; after partitions, and after changes of the
+/// start, on the orders of what these made alone.
 void JointSearch::anneal_rounds(double plain_end) {
     const double wanted = first_.by_clock() ? request_.seconds / (seconds_a_round * scale())
                                             : static_cast<double>(steps_) / steps_a_round;
@@ -125,7 +143,7 @@ void JointSearch::anneal_rounds(double plain_end) {
     else
         choose_sizes(first_.part(start_end, start_end),
                      static_cast<std::int64_t>(static_cast<double>(paths_steps(steps_)) * sizes_share));
-    const auto [started, may_part] = search_starts(plain_end);
+    const auto [started, may_part, orders_alone] = search_starts(plain_end);
     const bool partitioned =
         may_part && plan_partitions(first_.part(started, partitions_end),
                                     static_cast<std::int64_t>(static_cast<double>(steps_) * partitions_share));
@@ -136,7 +154,7 @@ void JointSearch::anneal_rounds(double plain_end) {
     for (int r = 0; r < rounds && !request_.stop.stop_requested(); ++r) {
         const double begin = begun + (plain_end - begun) * r / rounds,
                      end = begun + (plain_end - begun) * (r + 1) / rounds;
-        anneal({r, begin, end, left / rounds + (r < left % rounds ? 1 : 0), false, partitioned});
+        anneal({r, begin, end, left / rounds + (r < left % rounds ? 1 : 0), false, partitioned || orders_alone});
     }
 }
 

@@ -29,8 +29,11 @@ struct SearchShares {
 
 class JointSearch {
 public:
-    /// Has a first plan then. Keeps references. Throws InputError where no plan can exist.
+    /// Has a first plan then. Keeps a reference to the problem. What the request's progress is told never gets longer.
+    /// Throws InputError where no plan can exist.
     JointSearch(const Problem& problem, const PlanRequest& request);
+    JointSearch(const JointSearch&) = delete;
+    JointSearch& operator=(const JointSearch&) = delete;
 
     /// Begins with this plan as well. Before plan().
     void begin_besides(const Plan& plan);
@@ -38,6 +41,9 @@ public:
     std::int64_t steps() const { return steps_; }
     /// Iteration of the best plan so far.
     double best_s() const { return best_s_; }
+
+    /// By the clock: what comes after the first plan has this time. Before plan().
+    void have_left(double seconds);
 
     Plan plan(const std::string& planner);
 
@@ -63,14 +69,15 @@ private:
     void take_warm_start();
     bool sizes_are_open() const;
     void choose_sizes(const Budget& budget, std::int64_t steps);
-    /// When a part of the search has ended, of the time, and whether partitions are worth planning then.
     struct Started {
-        double end = start_end;
-        bool may_part = true;
+        double end = start_end;     ///< when that part of the search has ended, of the time
+        bool may_part = true;       ///< whether partitions are worth planning then
+        bool orders_alone = false;  ///< what is left is for the orders of the best plan
     };
     Started search_starts(double plain_end);
     double change_starts(std::vector<std::unique_ptr<StartSearch>>& chains, double begin, double end);
     void take_start(const TimedStart& start);
+    bool take_if_shorter(const TimedStart& start);
     bool may_be_parted() const;
     bool plan_partitions(const Budget& budget, std::int64_t steps);
     void anneal_rounds(double plain_end);
@@ -105,8 +112,8 @@ private:
     void take(const PlanCandidate& candidate, double seconds);
 
     const Problem& problem_;
-    const PlanRequest& request_;
-    const Budget first_;
+    PlanRequest request_;
+    Budget first_;
     const SearchShares shares_;
     const RelativeTemperatures temperatures_;
     Network network_;

@@ -16,7 +16,7 @@ namespace skippipe::planners::joint {
 namespace {
 
 /// Of time and steps.
-constexpr double timed_share = 0.9, trial_share = 0.12;
+constexpr double timed_share = 0.75, trial_share = 0.12;
 /// A change of a timed start takes about so many times as long as a step on the paths.
 constexpr double change_steps = 8;
 constexpr int timed_chains = 2;
@@ -45,26 +45,20 @@ bool JointSearch::begin_timed() {
     check_solvable(problem_);
     try {
         StartSearch search(problem_, network_, request_.seed, 901);
-        timed_start_ =
-            search.begin([&](double best_s) { return first_.go_on(0, problem_.plan_reductions ? 0 : best_s); });
+        timed_start_ = search.begin([&](double best_s) { return first_.go_on(0, best_s); });
     } catch (const InputError&) {
         return false;  // the published method says what is missing
     }
     if (!timed_start_) return false;
-    PlanCandidate candidate = timed_start_->candidate;
-    choose_reductions(problem_, candidate);
-    const double seconds = fits_everywhere(problem_, candidate) ? iteration_s(problem_, candidate)
-                                                                : std::numeric_limits<double>::infinity();
-    if (!(seconds < best_s_)) {
+    if (!take_if_shorter(*timed_start_)) {
         timed_start_.reset();
         return false;
     }
-    take(candidate, seconds);
     return problem_.nodes() > most_published || request_.stop.stop_requested();
 }
 
 /// Where a problem can be planned in partitions, a short trial of each says which of both the time is spent on. Where
-/// annealing is quick, a trial is all that starts get.
+/// annealing is quick, a trial is all that starts get; elsewhere what they leave is for the orders of the best of them.
 JointSearch::Started JointSearch::search_starts(double plain_end) {
     if (!timed_start_ || warm_) return {};
     std::vector<std::unique_ptr<StartSearch>> chains;
@@ -80,10 +74,10 @@ JointSearch::Started JointSearch::search_starts(double plain_end) {
         begin = change_starts(chains, begin, begin + trial);
         if (plan_partitions(first_.part(begin, begin + trial),
                             static_cast<std::int64_t>(static_cast<double>(steps_) * trial_share)))
-            return {begin + trial, true};
+            return {.end = begin + trial};
         begin += trial;
     }
-    return {change_starts(chains, begin, end), false};
+    return {.end = change_starts(chains, begin, end), .may_part = false, .orders_alone = !anneals_well};
 }
 
 /// Returns the end.
@@ -101,7 +95,7 @@ double JointSearch::change_starts(std::vector<std::unique_ptr<StartSearch>>& cha
         const auto before = chain.tried();
         chain.run(changes, clock, [&](double fraction, double best_s) {
             const std::lock_guard lock(one_at_a_time);
-            return budget.go_on(fraction, problem_.plan_reductions ? best_s_ : std::min(best_s, best_s_));
+            return budget.go_on(fraction, std::min(best_s, best_s_));
         });
         const std::lock_guard lock(one_at_a_time);
         done_ += static_cast<std::int64_t>(static_cast<double>(chain.tried() - before) * change_steps);
@@ -111,14 +105,26 @@ double JointSearch::change_starts(std::vector<std::unique_ptr<StartSearch>>& cha
 }
 
 void JointSearch::take_start(const TimedStart& start) {
-    PlanCandidate candidate = start.candidate;
-    choose_reductions(problem_, candidate);
-    if (!fits_everywhere(problem_, candidate)) return;
-    const double seconds = iteration_s(problem_, candidate);
-    if (!(seconds < best_s_)) return;
-    take(candidate, seconds);
+    if (!take_if_shorter(start)) return;
+    PlanCandidate candidate = best_.candidate;
     candidate.schedule.order.clear();
     starts_.insert(starts_.begin(), std::move(candidate));
+}
+
+/// As it is, or with the shortest start of each stage's sums. Returns whether it was.
+bool JointSearch::take_if_shorter(const TimedStart& start) {
+    const double before_s = best_s_;
+    const auto look = [&](const PlanCandidate& candidate) {
+        if (!fits_everywhere(problem_, candidate)) return;
+        if (const double seconds = iteration_s(problem_, candidate); seconds < best_s_) take(candidate, seconds);
+    };
+    look(start.candidate);
+    if (problem_.plan_reductions && !request_.stop.stop_requested()) {
+        PlanCandidate other = start.candidate;
+        choose_reductions(problem_, other);
+        look(other);
+    }
+    return best_s_ < before_s;
 }
 
 }  // namespace skippipe::planners::joint

@@ -3,9 +3,11 @@
 #include <QTest>
 
 #include <algorithm>
+#include <stop_token>
 
 #include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
+#include "tests/planner/faults.h"
 #include "tests/planner/region_networks.h"
 
 using namespace skippipe;
@@ -39,6 +41,52 @@ private Q_SLOTS:
             }
         QVERIFY2(worst <= most_longer, std::to_string(worst).c_str());
         QVERIFY2(whole < 0.96, std::to_string(whole).c_str());
+    }
+
+    /// By the clock, too, the first plan is told before anything is searched; what is told never gets longer, and is
+    /// what the plan takes.
+    void the_first_plan_comes_at_once() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        examples::RegionShape many{60, 6, 180}, few{24, 4, 48};
+        many.gradient_bytes = few.gradient_bytes = 5e7;
+        for (const auto& shape : {few, many}) {
+            const auto problem = examples::region_network(1, shape).problem;
+            double first = -1;
+            std::stop_source stop;
+            PlanRequest request;
+            request.seconds = 60;
+            request.stop = stop.get_token();
+            request.progress = [&](const PlanProgress& progress) {
+                if (progress.best_iteration_s <= 0 || first >= 0) return;
+                first = progress.fraction;
+                stop.request_stop();
+            };
+            const auto plan = registry.find("skippipe-joint")->plan(problem, request);
+            QVERIFY(examples::faults_of(problem, plan).empty());
+            QVERIFY2(first >= 0 && first < 0.1 + 1e-9, std::to_string(first).c_str());
+        }
+    }
+
+    void what_is_told_never_gets_longer() {
+        PlannerRegistry registry;
+        register_planners(registry);
+        for (const double gradient_bytes : {0.0, 5e7})
+            for (examples::RegionShape shape : {examples::RegionShape{24, 4, 48}, {60, 6, 180}}) {
+                shape.gradient_bytes = gradient_bytes;
+                const auto problem = examples::region_network(1, shape).problem;
+                double told_s = 0, longer_s = 0;
+                PlanRequest request;
+                request.steps = 2000;
+                request.progress = [&](const PlanProgress& progress) {
+                    if (told_s > 0) longer_s = std::max(longer_s, progress.best_iteration_s - told_s);
+                    if (told_s > 0 && progress.best_iteration_s <= 0) longer_s = told_s;
+                    told_s = progress.best_iteration_s;
+                };
+                const auto plan = registry.find("skippipe-joint")->plan(problem, request);
+                QCOMPARE(longer_s, 0.0);
+                QCOMPARE(told_s, evaluate(problem, plan).iteration_s);
+            }
     }
 
 private:

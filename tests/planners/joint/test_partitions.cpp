@@ -63,6 +63,29 @@ private Q_SLOTS:
         }
     }
 
+    /// Rates and queues are those of the partition's own nodes.
+    void uplinks_go_with_their_nodes() {
+        auto problem = examples::many_regions(1);
+        for (const char* what : {"uplink of ", "downlink of "})
+            for (int n = 0; n < problem.nodes(); ++n) {
+                problem.line_names.push_back(what + problem.node_ids[at(n)]);
+                auto& rates = what[0] == 'u' ? problem.up_bytes_per_s : problem.down_bytes_per_s;
+                rates.push_back(1e6 + (what[0] == 'u' ? n : 1000 + n));
+            }
+        const auto partitions = partitions_of(problem, 1);
+        QVERIFY(partitions.size() > 1);
+        const std::size_t lines = problem.line_names.size() - 2 * at(problem.nodes());
+        for (const auto& [nodes, part] : partitions) {
+            QCOMPARE(part.up_bytes_per_s.size(), nodes.size());
+            QCOMPARE(part.line_names.size(), lines + 2 * nodes.size());
+            for (std::size_t n = 0; n < nodes.size(); ++n) {
+                QCOMPARE(part.up_bytes_per_s[n], problem.up_bytes_per_s[nodes[n]]);
+                QCOMPARE(part.down_bytes_per_s[n], problem.down_bytes_per_s[nodes[n]]);
+                QCOMPARE(part.line_names[lines + n], "uplink of " + part.node_ids[n]);
+            }
+        }
+    }
+
     void near_nodes_are_together() {
         for (std::uint64_t seed = 1; seed <= 6; ++seed) {
             const auto problem = examples::many_regions(seed);

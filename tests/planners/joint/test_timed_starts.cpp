@@ -47,11 +47,46 @@ private Q_SLOTS:
                     problem.charge_all_reduce = true;
                     problem.gradient_bytes.assign(6, 3e7);
                 }
+                if (seed == 4) {
+                    problem.plan_reductions = true;
+                    problem.gradient_bytes.assign(6, 3e8);
+                }
                 const auto start = first_start(problem);
                 QVERIFY(start.has_value());
                 const auto found = faults_of(problem, *start);
                 QVERIFY2(found.empty(), found.c_str());
             }
+    }
+
+    /// With gradients that the line between two regions hardly carries, the best start has other nodes in each stage
+    /// than if they were not looked at.
+    void planned_reductions_are_seen() {
+        examples::RegionShape shape{60, 6, 180};
+        shape.gradient_bytes = 5e8;
+        const auto problem = examples::region_network(2, shape).problem;
+        auto free = problem;
+        free.plan_reductions = false;
+        auto blind = first_start(free)->candidate;
+        choose_reductions(problem, blind);
+        const double seen_s = first_start(problem)->seconds, blind_s = iteration_s(problem, blind);
+        QVERIFY2(seen_s < 0.8 * blind_s, fmt::format("{} {}", seen_s, blind_s).c_str());
+    }
+
+    /// Stages take the nodes group after group, so that as few as can be have nodes in two.
+    void stages_of_near_nodes() {
+        const auto network = examples::region_network(1, {100, 8, 400});
+        const auto sizes = network.problem.default_stage_sizes();
+        const auto stages = placement_by_groups(network.problem, network.region, sizes);
+        QCOMPARE(sizes_of(stages), sizes);
+        std::set<std::pair<int, int>> pairs;
+        std::set<NodeIndex> nodes;
+        for (StageIndex s = 0; s < network.problem.stages; ++s)
+            for (const NodeIndex node : stages[s]) {
+                pairs.emplace(s, network.region[at(node)]);
+                nodes.insert(node);
+            }
+        QCOMPARE(nodes.size(), std::size_t{100});
+        QVERIFY(pairs.size() <= 8 + 4 - 1);
     }
 
     /// Where lines are unlimited nothing comes later than booked: whatever is bound to come first has ended by then.

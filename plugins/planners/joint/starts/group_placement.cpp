@@ -111,4 +111,15 @@ Placement placement_in_groups(const Problem& problem, const std::vector<int>& gr
     return placement;
 }
 
+Placement placement_by_groups(const Problem& problem, const std::vector<int>& groups, const PerStage<int>& sizes) {
+    const auto nodes = by_group_and_memory(problem, groups);
+    Placement placement;
+    auto next = nodes.begin();
+    for (const int size : sizes) {
+        placement.emplace_back(next, next + size);
+        next += size;
+    }
+    return placement;
+}
+
 }  // namespace skippipe::planners::joint

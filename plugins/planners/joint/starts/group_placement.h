@@ -24,4 +24,8 @@ std::vector<NodeIndex> data_nodes_in_groups(const Problem& problem, const std::v
 Placement placement_in_groups(const Problem& problem, const std::vector<int>& groups, const PerStage<int>& sizes,
                               DataNodes data_nodes);
 
+/// So many nodes for each stage, group after group and stage after stage, so that the nodes of a stage are near each
+/// other: what they sum crosses few of the lines between groups.
+Placement placement_by_groups(const Problem& problem, const std::vector<int>& groups, const PerStage<int>& sizes);
+
 }  // namespace skippipe::planners::joint

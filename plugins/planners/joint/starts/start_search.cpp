@@ -43,9 +43,7 @@ StartSearch::StartSearch(const Problem& problem, const Network& network, std::ui
       groups_(near_groups(problem, network)),
       counts_(data_node_counts()),
       paths_(problem, network, groups_) {
-    if (!problem.plan_reductions) return;
-    without_reductions_ = problem;
-    without_reductions_->plan_reductions = false;
+    if (problem.plan_reductions) reductions_.emplace(problem);
 }
 
 /// The stages that paths visit first hold microbatches for longest: `towards_first` gives them so much more.
@@ -97,6 +95,9 @@ void StartSearch::consider_all(const std::function<bool(double)>& go_on) {
                                        waiting),
                               go_on))
                     return;
+    if (reductions_ && problem_.stage_sizes.empty())
+        for (const int r : counts_)
+            if (!consider(unfilled(placement_by_groups(problem_, groups_, sizes_with(r, 0))), go_on)) return;
     for (const int r : counts_)
         for (const double lean : leans) {
             const bool given = !problem_.stage_sizes.empty();
@@ -116,8 +117,12 @@ const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(dou
 void StartSearch::time(TimedStart& start, double cutoff_s) {
     ++tried_;
     const double end_s = paths_.fill(start.candidate, start.weights, cutoff_s);
-    const Problem& problem = without_reductions_ ? *without_reductions_ : problem_;
-    start.seconds = std::isfinite(end_s) ? iteration_s(problem, start.candidate) : end_s;
+    auto& reductions = start.candidate.schedule.reductions;
+    reductions.clear();
+    if (reductions_ && std::isfinite(end_s))
+        for (StageIndex s = 0; s < problem_.stages; ++s)
+            reductions.push_back(reductions_->quick(start.candidate.stages[s], s));
+    start.seconds = std::isfinite(end_s) ? iteration_s(problem_, start.candidate) : end_s;
     start.rank_s = start.seconds + mean_share * paths_.mean_end_s(start.candidate.stages[0]);
 }
 

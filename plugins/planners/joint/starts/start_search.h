@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/rng.h"
+#include "plugins/planners/common/reduction_starts.h"
 #include "plugins/planners/joint/starts/group_placement.h"
 #include "plugins/planners/joint/starts/reserved_paths.h"
 
@@ -16,7 +17,7 @@ namespace skippipe::planners::joint {
 struct TimedStart {
     PlanCandidate candidate;
     PathWeights weights;
-    double seconds = 0;  ///< of its iteration, without planned reductions
+    double seconds = 0;  ///< of its iteration; where reductions are planned, with pieces that are soon found
     double rank_s = 0;   ///< what is minimised
     double waiting = 1;  ///< what its placement was made with, if by roles
 };
@@ -57,8 +58,8 @@ private:
     TimedStart unfilled(const Placement& placement, double waiting = 1) const;
 
     const Problem& problem_;
-    std::optional<Problem> without_reductions_;  ///< where they are planned: these starts have no pieces
     const Network& network_;
+    std::optional<ReductionChoice> reductions_;  ///< where they are planned
     Rng rng_;
     std::vector<int> groups_;
     const std::vector<int> counts_;  ///< of data nodes that are tried
