@@ -23,6 +23,7 @@
 #include "plugins/planners/all.h"
 #include "tests/engine/random_plans.h"
 #include "tests/planner/authors.h"
+#include "tests/planner/random_reductions.h"
 
 using namespace skippipe;
 
@@ -196,6 +197,27 @@ private Q_SLOTS:
                                                              hex(evaluate(problem, plan).iteration_s)};
             }
         compare("planned reductions", found);
+    }
+
+    /// Random pieces, on shared lines and unlimited ones, with uplinks and without; the explanation with them.
+    void planned_timelines() {
+        int reduced = 0;
+        compare("planned timelines", hashes(600, 50, [&](std::uint64_t seed, Hash& hash) {
+                    auto [problem, plan] = some_plan(seed);
+                    Rng rng(seed, 0x5ED);
+                    problem.charge_all_reduce = false;
+                    problem.plan_reductions = true;
+                    for (double& bytes : problem.gradient_bytes) bytes = 1e5 + 9e6 * rng.uniform();
+                    if (problem.shared_links && rng.below(2) == 0) problem = examples::with_uplinks(problem, rng);
+                    plan.reductions = examples::random_reductions(plan, rng);
+                    const auto timeline = evaluate(problem, plan);
+                    hash.add(timeline);
+                    if (!timeline.complete) return;
+                    reduced += timeline.iteration_s > timeline.makespan_s + problem.step_seconds ? 1 : 0;
+                    const auto why = explain(problem, plan, timeline, {.nodes = 1, .links = 1});
+                    hash.add(why.microbatches).add(why.chain).add(why.summary(problem));
+                }));
+        QVERIFY2(reduced > 200, std::to_string(reduced).c_str());
     }
 
     void timelines() {

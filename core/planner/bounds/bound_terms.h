@@ -10,6 +10,7 @@
 #include "core/base/infinite.h"
 #include "core/planner/bounds/approaches.h"
 #include "core/planner/bounds/bounds.h"
+#include "core/planner/bounds/places_bound.h"
 #include "core/planner/bounds/totals.h"
 #include "core/planner/timeline/rules.h"
 
@@ -155,6 +156,8 @@ private:
     std::vector<int> sizes_of_stage_0() const;
 
     double shared_s(double from_s, double effort) const;
+
+    StageNeeds stage_needs() const;
 
     /// What the nodes can serve, each of one stage (places_bound.h).
     double places_s(double from_s) const;

@@ -95,10 +95,16 @@ double Bounds::holding_s() const {
 }
 
 double Bounds::shared_s(double from_s, double effort) const {
-    const double finish_s = reduce_.seconds + problem_.step_seconds;
-    return lagrangian_bound_s(problem_, length_, data_nodes_, finish_s, spare_way_s(), from_s + problem_.step_seconds,
-                              effort) -
-           problem_.step_seconds;
+    if (length_ < 2) return from_s;
+    const double step_s = problem_.step_seconds;
+    const StageNeeds needs = stage_needs();
+    const auto visits = visits_in_time(problem_, length_, *ways_, needs);
+    return lagrangian_bound_s(problem_, length_, data_nodes_,
+                              {.finish_s = reduce_.seconds + step_s,
+                               .besides_s = spare_way_s(),
+                               .visits = [&](double time_s) { return visits(time_s - step_s); }},
+                              from_s + step_s, effort) -
+           step_s;
 }
 
 }  // namespace skippipe::bounds

@@ -23,19 +23,19 @@ namespace {
 /// left.
 class Sharing {
 public:
-    Sharing(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s, double effort)
+    Sharing(const Problem& problem, int length, int data_nodes, const SharedNodes& nodes, double effort)
         : problem_(problem),
           length_(length),
           data_nodes_(data_nodes),
           own_(problem.microbatches / data_nodes),
-          finish_s_(finish_s),
-          cycles_(problem, length, besides_s),
-          stage_of_(stages_given(problem)),
+          nodes_(nodes),
+          finish_s_(nodes.finish_s),
+          cycles_(problem, length, nodes.besides_s),
           most_work_(static_cast<std::int64_t>(60e6 * effort)) {}
 
     /// True: no plan ends its iteration by `time_s`. False: not shown.
     bool refuted(double time_s) {
-        set_capacities(time_s);
+        capacity_ = nodes_.visits(time_s);
         chosen_.clear();
         data_.assign(at(problem_.nodes()), false);
         if (!problem_.placement.empty()) {
@@ -76,42 +76,6 @@ private:
         return std::all_of(chosen_.begin(), chosen_.end(), [&](NodeIndex d) {
             return data_node_s(problem_, d, own_, cycles_.shortest_s(d)) + finish_s_ <= time_s;
         });
-    }
-
-    /// Visits that each node can serve: its first F comes after an F on a data node and a hop, and its last B is
-    /// followed by a hop and a B on a data node (split: its last W by nothing); between them it runs one operation at a
-    /// time. And no stage is visited more often than CC2 says.
-    void set_capacities(double time_s) {
-        const int n = problem_.nodes();
-        double forward_s = infinite, backward_s = infinite;
-        for (NodeIndex d = 0; d < n; ++d) {
-            if (!stage_of_.empty() && stage_of_[d] != 0) continue;
-            forward_s = std::min(forward_s, problem_.forward_s(d, 0));
-            backward_s = std::min(backward_s, problem_.backward_s(d, 0));
-        }
-        const int most = problem_.constraints.uniform_execution && length_ < problem_.stages
-                             ? problem_.visits_cap(length_)
-                             : problem_.microbatches;
-        capacity_.assign(at(n), 0);
-        for (NodeIndex x = 0; x < n; ++x) {
-            double in_s = infinite, out_s = infinite;
-            for (NodeIndex a = 0; a < n; ++a) {
-                if (a == x) continue;
-                const Hop &in = problem_.hop(a, x), &out = problem_.hop(x, a);
-                if (problem_.reachable(a, x))
-                    in_s =
-                        std::min(in_s, arrival_seconds(0, in.latency_s, problem_.overhead_s, in.seconds_per_forward));
-                if (problem_.reachable(x, a))
-                    out_s = std::min(out_s,
-                                     arrival_seconds(0, out.latency_s, problem_.overhead_s, out.seconds_per_backward));
-            }
-            const double visit_s = least_forward_s(problem_, x, stage_of_) * (1 + problem_.backward_factor);
-            const double tail_s = problem_.split_backward ? 0 : out_s + backward_s;
-            const double visits = (time_s - problem_.step_seconds - forward_s - in_s - tail_s) / visit_s;
-            if (visits > 0)
-                capacity_[x] =
-                    std::min(most, static_cast<int>(std::min(visits * (1 + 1e-9), 1e9)));  // infinite / infinite: 0
-        }
     }
 
     /// Seconds that the cycles of a data node may take together, if it is to be through in time. With m places, its c
@@ -170,10 +134,10 @@ private:
 
     const Problem& problem_;
     int length_, data_nodes_, own_;
+    const SharedNodes& nodes_;
     double finish_s_;
     ShortestCycles cycles_;
-    PerNode<StageIndex> stage_of_;
-    PerNode<int> capacity_;
+    PerNode<int> capacity_;  ///< visits that each node can serve in the time looked at
     std::vector<NodeIndex> candidates_, chosen_;
     PerNode<bool> data_;
     std::int64_t most_work_, work_ = 0;  ///< hops looked at
@@ -181,12 +145,12 @@ private:
 
 }  // namespace
 
-double lagrangian_bound_s(const Problem& problem, int length, int data_nodes, double finish_s, double besides_s,
-                          double from_s, double effort) {
+double lagrangian_bound_s(const Problem& problem, int length, int data_nodes, const SharedNodes& nodes, double from_s,
+                          double effort) {
     if (!problem.balance_data_nodes || problem.nodes() > 64 || length < 2 || !(from_s > 0)) return from_s;
-    Sharing sharing(problem, length, data_nodes, finish_s, besides_s, effort);
+    Sharing sharing(problem, length, data_nodes, nodes, effort);
     double refuted_s = from_s, open_s = 1.5 * from_s;
-    for (int round = 0; round < 11 && !sharing.out_of_work(); ++round) {
+    for (int round = 0; round < 16 && !sharing.out_of_work(); ++round) {
         const double middle_s = 0.5 * (refuted_s + open_s);
         (sharing.refuted(middle_s) ? refuted_s : open_s) = middle_s;
     }

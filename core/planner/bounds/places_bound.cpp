@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -41,9 +41,17 @@ public:
         return !problem_.placement.empty() ? given_stages_lack() : too_many_nodes() || overloaded();
     }
 
+    PerNode<int> most_visits(double time_s) {
+        count_visits(time_s);
+        PerNode<int> most(at(problem_.nodes()), 0);
+        for (StageIndex s = 1; s < problem_.stages; ++s)
+            for (NodeIndex n = 0; n < problem_.nodes(); ++n) most[n] = std::max(most[n], visits_[s][n]);
+        return most;
+    }
+
 private:
-    /// Of prices; fewer for more than 1,000 nodes, so that a bound does not take longer than a plan.
-    int price_rounds() const { return std::clamp(400'000 / (problem_.nodes() * problem_.stages), 4, 40); }
+    /// Of prices; the fewer the more nodes there are, so that a bound does not take longer than a plan.
+    int price_rounds() const { return std::clamp(400'000 / (problem_.nodes() * problem_.stages), 4, 400); }
 
     bool may_serve(NodeIndex node, StageIndex stage) const { return stage_of_.empty() || stage_of_[node] == stage; }
 
@@ -254,6 +262,13 @@ double places_bound_s(const Problem& problem, int length, const Approaches& ways
         (places.refuted(middle_s) ? refuted_s : open_s) = middle_s;
     }
     return refuted_s;
+}
+
+std::function<PerNode<int>(double)> visits_in_time(const Problem& problem, int length, const Approaches& ways,
+                                                   const StageNeeds& needs) {
+    return [places = std::make_shared<Places>(problem, length, ways, needs)](double time_s) {
+        return places->most_visits(time_s);
+    };
 }
 
 }  // namespace skippipe::bounds

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // For the files of the lower bounds alone: what the nodes can serve, each of one stage, wherever they stand.
 #pragma once
+#include <functional>
+
 #include "core/planner/bounds/approaches.h"
 #include "core/planner/plan/problem.h"
 
@@ -18,5 +20,10 @@ struct StageNeeds {
 /// must be a bound itself. `length`: of paths, 2 or more; `ways`: up to one hop less.
 double places_bound_s(const Problem& problem, int length, const Approaches& ways, const StageNeeds& needs,
                       double from_s);
+
+/// Of each node the most visits that it can serve of one stage, whichever that is, if an iteration ends by a time.
+/// Keeps references to all.
+std::function<PerNode<int>(double time_s)> visits_in_time(const Problem& problem, int length, const Approaches& ways,
+                                                          const StageNeeds& needs);
 
 }  // namespace skippipe::bounds

@@ -83,14 +83,17 @@ Spread Bounds::stage_work(StageIndex stage) const {
     return {head_s + work_s + std::max(tail_s, reduce.seconds), reduce.seconds > tail_s ? reduce.which : std::string()};
 }
 
-double Bounds::places_s(double from_s) const {
-    if (length_ < 2) return from_s;
+StageNeeds Bounds::stage_needs() const {
     StageNeeds needs{.data_nodes = data_nodes_, .finish_s = reduce_.seconds};
     for (StageIndex s = 0; s < problem_.stages; ++s) {
         needs.fewest_visits.push_back(fewest_visits(s));
         needs.reduce_s.push_back(size(s) > 0 ? shortest_reduce(s, size(s)).seconds : 0);
     }
-    return places_bound_s(problem_, length_, *ways_, needs, from_s);
+    return needs;
+}
+
+double Bounds::places_s(double from_s) const {
+    return length_ < 2 ? from_s : places_bound_s(problem_, length_, *ways_, stage_needs(), from_s);
 }
 
 }  // namespace skippipe::bounds
