@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Figures of the planners, one JSON line each. `bench_planner [--long | --blocks | --growth | --ten-minutes |
 // --timelines | --reductions | --planted | --anytime [SECONDS] | --replanning | --regions [SECONDS FEWEST_NODES
-// MOST_NODES SEEDS FIRST_SEED [unlimited] [placed] [bounds] [planned]]]`; --long adds the 30 s search, --blocks prints
-// what planning blocks gives alone, --growth is the table from 10 to 10,000 nodes, --ten-minutes is what ten minutes of
-// search find (half an hour in all), --timelines is how fast plans are evaluated, --reductions what planning them
-// gives, --planted how many known optima are found, --anytime whether twice the time ever gives a longer plan,
+// MOST_NODES SEEDS FIRST_SEED [unlimited] [placed] [bounds] [planned] [skippipe]]]`; --long adds the 30 s search,
+// --blocks prints what planning blocks gives alone, --growth is the table from 10 to 10,000 nodes, --ten-minutes is
+// what ten minutes of search find (half an hour in all), --timelines is how fast plans are evaluated, --reductions what
+// planning them gives, --planted how many known optima are found, --anytime whether twice the time ever gives a longer
+// plan,
 // --replanning how long planning the rest after a death takes, --regions networks in regions against a placement by
 // hand.
 #include <cstdlib>
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
             if (std::strcmp(argv[k], "placed") == 0) runs.placed = true;
             if (std::strcmp(argv[k], "bounds") == 0) runs.bounds = true;
             if (std::strcmp(argv[k], "planned") == 0) runs.reductions = true;
+            if (std::strcmp(argv[k], "skippipe") == 0) runs.skippipe = true;
         }
         regions(registry, runs);
         return 0;

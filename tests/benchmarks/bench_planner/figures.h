@@ -66,6 +66,7 @@ struct RegionRuns {
     bool placed = false;  ///< its search on the placement by hand as well
     bool bounds = false;
     bool reductions = false;  ///< planned, of four blocks a stage
+    bool skippipe = false;    ///< the published method in the same time as well
 };
 /// skippipe-joint on networks in regions, against a placement by hand with greedy paths.
 void regions(const PlannerRegistry& registry, const RegionRuns& runs);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/base/fault.h"
 #include "core/base/index.h"
 #include "core/planner/bounds/bounds.h"
 #include "core/planner/plan/paths.h"
@@ -96,8 +98,8 @@ void print_places(const Problem& problem, const Plan& plan, const Timeline& time
     for (const auto& [what, share] : all) print({fmt::format("places {}, {}", what, name), "%", 100 * share});
 }
 
-/// The search after so many seconds.
-void joint(const Planner& planner, const Problem& problem, double seconds, const std::string& name, double by_hand) {
+/// The search after so many seconds; returns its iteration.
+double joint(const Planner& planner, const Problem& problem, double seconds, const std::string& name, double by_hand) {
     double first_s = 0, first_iteration_s = 0;
     const double begin_s = wall_s();
     PlanRequest request;
@@ -115,6 +117,31 @@ void joint(const Planner& planner, const Problem& problem, double seconds, const
     print({fmt::format("iteration after {:g} s, {}", seconds, name), "s", timeline.iteration_s, "by hand", by_hand, 2,
            "search", 1});
     print_places(problem, plan, timeline, name);
+    return timeline.iteration_s;
+}
+
+/// The published method in so many seconds; infinite where it finds none.
+double published_s(const PlannerRegistry& registry, const Problem& problem, double seconds, const std::string& name,
+                   double by_hand) {
+    PlanRequest request;
+    request.seconds = seconds;
+    try {
+        const double found_s = evaluate(problem, registry.find("skippipe")->plan(problem, request)).iteration_s;
+        print({fmt::format("iteration after {:g} s of skippipe, {}", seconds, name), "s", found_s, "by hand", by_hand,
+               1, "search", 1});
+        return found_s;
+    } catch (const InputError&) {
+        return std::numeric_limits<double>::infinity();
+    }
+}
+
+void print_ratios(std::vector<double> ratios, const std::string& name) {
+    if (ratios.empty()) return;
+    std::sort(ratios.begin(), ratios.end());
+    for (const bool worst : {false, true})
+        print({fmt::format("iteration over the best of those compared with, {}, {}", name, worst ? "worst" : "median"),
+               "x", worst ? ratios.back() : ratios[ratios.size() / 2], worst ? "goal" : "goal of the median",
+               worst ? 1 : 0.85, 2, "search", static_cast<int>(ratios.size())});
 }
 
 }  // namespace
@@ -126,7 +153,8 @@ void regions(const PlannerRegistry& registry, const RegionRuns& runs) {
                                               {100, 8, 400},
                                               {200, 10, 1000},
                                               {400, 10, 2000},
-                                              {1000, 10, 5000}})
+                                              {1000, 10, 5000}}) {
+        std::vector<double> ratios;
         for (std::uint64_t seed = runs.first_seed; seed < runs.first_seed + runs.seeds; ++seed) {
             if (shape.nodes < runs.fewest_nodes || shape.nodes > runs.most_nodes) continue;
             auto network = examples::region_network(seed, {shape.nodes, shape.stages, shape.microbatches,
@@ -141,11 +169,17 @@ void regions(const PlannerRegistry& registry, const RegionRuns& runs) {
             if (runs.bounds)
                 print({"bound, " + name, "s", lower_bound(problem, problem.path_length).seconds, "by hand", by_hand, 1,
                        "bound", 1});
-            joint(planner, problem, runs.seconds, name, by_hand);
-            if (!runs.placed) continue;
-            problem.placement = stages;
-            joint(planner, problem, runs.seconds, name + ", placed by hand", by_hand);
+            const double own_s = joint(planner, problem, runs.seconds, name, by_hand);
+            double least_s = by_hand;
+            if (runs.skippipe) least_s = std::min(least_s, published_s(registry, problem, runs.seconds, name, by_hand));
+            if (runs.placed) {
+                problem.placement = stages;
+                least_s = std::min(least_s, joint(planner, problem, runs.seconds, name + ", placed by hand", by_hand));
+            }
+            ratios.push_back(own_s / least_s);
         }
+        print_ratios(ratios, fmt::format("{} nodes in regions", shape.nodes));
+    }
 }
 
 }  // namespace skippipe::bench
