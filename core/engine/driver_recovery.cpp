@@ -92,7 +92,7 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
                            RankIteration& result) {
     auto* source = events_.interruptible();
     Calendar calendar(disturbances);
-    bool slowed = false;  // since the rest was planned
+    double slowed_s = -1;  // since what is left was planned; below 0: nothing was
     for (;;) {
         const double disturbed_s = calendar.next_s();
         if (source != nullptr) source->settle(disturbed_s, next_number_);
@@ -106,7 +106,7 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
         }
         if (const auto* disturbance = calendar.happens()) {
             ++result.disturbances;
-            slowed = slowed || !disturbance->loses();
+            if (!disturbance->loses()) slowed_s = disturbed_s;
             if (!disturbance->loses())
                 source->slow(*disturbance);
             else if (disturbance->change.kind == NetworkChange::Kind::line_cut)
@@ -130,21 +130,22 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
                              "what was on its way, and what was to go there, does not arrive",
                              "The iteration begins again, around it");
         recover(report.nodes, disturbed_s, controller);
-        slowed = false;
+        slowed_s = -1;
     }
-    if (left_ == 0 || recoveries_.empty() || !slowed) return;
-    // Without an order that binds, what gets slower after a rest was planned may let memory block it.
+    if (left_ == 0 || slowed_s < 0) return;
+    // Without an order that binds, what gets slower after it was planned may let memory block it.
     describe_blocked();
-    throw InputError("the rest", timeline_.blocked.empty() ? "it comes to a standstill" : timeline_.blocked.front(),
-                     "something got slower after it was planned", "The iteration begins again");
+    recoveries_.push_back({.lost_s = slowed_s, .detected_s = std::max(slowed_s, timeline_.makespan_s)});
+    throw InputError("the plan", timeline_.blocked.empty() ? "it comes to a standstill" : timeline_.blocked.front(),
+                     "something got slower after it was planned", "The iteration begins again, in a bound order");
 }
 
-/// Whether the plan in force goes over a line that is cut: with a path while operations are left, or with a ring.
+/// Whether the plan in force goes over a line that is cut: with a path while operations are left, or with a reduction.
 bool Driver::needs(const NetworkChange& cut) const {
     const int line = problem_.hop(cut.node, cut.to).line;
-    const auto over = [&](NodeIndex from, NodeIndex to) { return problem_.hop(from, to).line == line; };
-    if (any_way(plan(), left_ > 0, problem_.charge_all_reduce, over)) return true;
-    return problem_.plan_reductions && any_reduction(problem_, plan(), over);
+    if (line == no_line) return false;  // it was cut before
+    return any_way(problem_, plan(), left_ > 0,
+                   [&](NodeIndex from, NodeIndex to) { return problem_.hop(from, to).line == line; });
 }
 
 void Driver::lose(int node, double now_s, bool lives_on) {

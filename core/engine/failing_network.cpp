@@ -75,6 +75,10 @@ std::optional<RankIteration> FailingNetwork::run(int iteration, double& network_
         }
         if (attempt == most_attempts) throw InputError(ran.abandoned);
         network_s += lasted_s;
+        if (ran.recoveries.back().stands_still()) {
+            survival_.bind_order();
+            continue;
+        }
         if (experiment_.recovery.policy == RecoveryPolicy::restart)
             return go_back(iteration, network_s, experiment_.recovery.restore_s, "nodes were lost");
     }

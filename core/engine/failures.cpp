@@ -6,6 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "core/base/fault.h"
+#include "core/base/format.h"
 #include "core/base/index.h"
 #include "core/base/rng.h"
 
@@ -14,6 +18,7 @@ namespace skippipe {
 namespace {
 
 constexpr double seconds_per_hour = 3600;
+constexpr std::size_t most_times = 100'000;  // of one failure in one iteration
 
 /// A stream of draws of a failure of its own, whatever the others draw.
 Rng stream(const Experiment& experiment, std::size_t failure, std::uint64_t of) {
@@ -60,7 +65,15 @@ std::vector<double> FailureSchedule::times(std::size_t failure, double from_s, d
     auto rng = stream(experiment_, failure, 0);
     for (double at_s = 0; at_s < until_s;) {
         at_s += -std::log(1 - rng.uniform()) * seconds_per_hour / *what.rate_per_hour;
-        if (at_s >= from_s && at_s < until_s) times.push_back(at_s);
+        if (at_s < from_s || at_s >= until_s) continue;
+        if (times.size() == most_times)
+            throw InputError(
+                fmt::format("/failures/{}", failure),
+                fmt::format("it would happen more than {} times in one iteration", most_times),
+                fmt::format("{:g} an hour, and an iteration may take {} by now", *what.rate_per_hour,
+                            format_seconds(until_s - from_s)),
+                "Lower rate_per_hour, or give rejoin_after_s, so that the network does not get ever slower");
+        times.push_back(at_s);
     }
     return times;
 }

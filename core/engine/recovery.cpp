@@ -20,6 +20,10 @@ std::string describe(const RejoinReport& report, const Problem& problem) {
 }
 
 std::string describe(const RecoveryReport& report, const Problem& problem) {
+    if (report.stands_still())
+        return fmt::format("a standstill {} into the iteration, since something got slower: it begins again{}",
+                           format_seconds(report.detected_s),
+                           report.abandoned.empty() ? "" : " (" + report.abandoned.front().what + ")");
     std::string nodes;
     for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];
     for (const auto& link : report.links) nodes += (nodes.empty() ? "the link " : ", the link ") + link;

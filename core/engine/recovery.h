@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/fault.h"
+#include "core/base/index.h"
 #include "core/planner/replan/replan.h"
 #include "core/planner/timeline/flat_plan.h"
 
@@ -29,38 +30,37 @@ struct Disturbance {
     }
 };
 
-/// Whether `is(from, to)` holds for one of the ways that a plan's messages take: of `paths`, there and back, and of
-/// `rings`, round them.
+/// Whether `is(from, to)` holds for one of the ways that a plan's messages take: of `paths`, there and back, and of the
+/// reductions of stages that paths visit, round their rings or by their pieces.
 template <class Is>
-bool any_way(const Plan& plan, bool paths, bool rings, const Is& is) {
-    const auto any_of_circle = [&](const std::vector<NodeIndex>& circle, bool back) {
-        for (std::size_t k = 0; circle.size() > 1 && k < circle.size(); ++k) {
-            const NodeIndex from = circle[k], to = circle[(k + 1) % circle.size()];
-            if (is(from, to) || (back && is(to, from))) return true;
-        }
-        return false;
-    };
-    return (rings && std::any_of(plan.stages.begin(), plan.stages.end(),
-                                 [&](const auto& ring) { return any_of_circle(ring, false); })) ||
-           (paths && std::any_of(plan.paths.begin(), plan.paths.end(),
-                                 [&](const auto& path) { return any_of_circle(path.nodes, true); }));
-}
-
-/// The same of the ways that planned reductions take.
-template <class Is>
-bool any_reduction(const Problem& problem, const Plan& plan, const Is& is) {
-    const auto pieces = flatten(problem, plan).reductions;
+bool any_way(const Problem& problem, const Plan& plan, bool paths, const Is& is) {
     bool any = false;
-    for (StageIndex s = 0; at(s) < pieces.size(); ++s) {
+    const auto way = [&](NodeIndex from, NodeIndex to) { any = any || is(from, to); };
+    std::vector<char> visited(problem.node_ids.size(), 0);
+    for (const auto& path : plan.paths)
+        for (std::size_t k = 0; k < path.nodes.size(); ++k) {
+            const NodeIndex from = path.nodes[k], to = path.nodes[(k + 1) % path.nodes.size()];
+            visited[at(from)] = 1;
+            if (!paths || path.nodes.size() < 2) continue;
+            way(from, to);
+            way(to, from);
+        }
+    const auto pieces = problem.plan_reductions ? flatten(problem, plan).reductions : PerStage<Pieces>{};
+    for (StageIndex s = 0; at(s) < plan.stages.size(); ++s) {
         const auto& nodes = plan.stages[s];
+        if (std::none_of(nodes.begin(), nodes.end(), [&](NodeIndex node) { return visited[at(node)] != 0; })) continue;
+        for (std::size_t k = 0; problem.charge_all_reduce && nodes.size() > 1 && k < nodes.size(); ++k)
+            way(nodes[k], nodes[(k + 1) % nodes.size()]);
+        if (at(s) >= pieces.size()) continue;
         for (const Piece& piece : pieces[s])
             visit_transfers(piece, static_cast<int>(nodes.size()),
-                            [&](int from, int to) { any = any || is(nodes[at(from)], nodes[at(to)]); });
+                            [&](int from, int to) { way(nodes[at(from)], nodes[at(to)]); });
     }
     return any;
 }
 
-/// How an iteration went on after nodes were lost.
+/// How an iteration went on after nodes were lost, or began again: after links were cut or, where neither is named,
+/// since something got slower and the plan came to a standstill.
 struct RecoveryReport {
     std::vector<int> nodes;  ///< those that were lost
     double lost_s = 0;       ///< when the first of them was, seconds from the iteration's start
@@ -73,6 +73,8 @@ struct RecoveryReport {
     std::vector<std::string> changes;  ///< one sentence each
     Faults abandoned;                  ///< why the iteration had to be begun again instead; then it was lost whole
     std::vector<std::string> links;    ///< those that were cut
+
+    bool stands_still() const { return nodes.empty() && links.empty(); }
 };
 
 /// Nodes that came back between two iterations.

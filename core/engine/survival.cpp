@@ -12,6 +12,7 @@
 #include "core/base/index.h"
 #include "core/engine/stage_rebuild.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/executed_order.h"
 
 namespace skippipe {
 
@@ -206,8 +207,7 @@ void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
     since_s_ = resumed && same_members(*resumed) ? resumed->since_s : network_s;
     if (!is_as_placed(down)) ahead_.begin(network_, plan_, spares());
     const auto cut = [&](NodeIndex from, NodeIndex to) { return !network_.reachable(from, to); };
-    if (any_way(plan_, true, network_.charge_all_reduce, cut) ||
-        (network_.plan_reductions && any_reduction(network_, plan_, cut))) {
+    if (any_way(network_, plan_, true, cut)) {
         // Paths go over a link that is cut: only another plan helps, and training waits for it.
         auto around = ahead_.take();
         if (!around)
@@ -217,15 +217,35 @@ void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
         go_over_to(std::move(*around));
         waits_s_ = since_s_ + experiment_.recovery.planning_s;
     }
-    expected_s_ = evaluate(network_, plan_).iteration_s;
+    expect();
     planned_for_ = std::move(down);
+}
+
+void Survival::bind_order() {
+    binds_order_ = true;
+    planned_for_.reset();
+}
+
+/// How long an iteration of plan_ takes. Where it would come to a standstill, in the order of a network in which it
+/// does not: a bound order that comes to its end once always does.
+void Survival::expect() {
+    auto timeline = evaluate(network_, plan_);
+    if (plan_.order.empty() && (binds_order_ || !timeline.complete)) {
+        const auto freely = timeline.complete ? timeline : evaluate(problem_, plan_);
+        if (freely.complete) {
+            plan_ = with_executed_order(std::move(plan_), problem_, freely);
+            timeline = evaluate(network_, plan_);
+        }
+    }
+    expected_s_ = timeline.iteration_s;
 }
 
 void Survival::plan_anew() {
     auto better = ahead_.take();
     if (!better) return;
     go_over_to(std::move(*better));
-    const double before_s = std::exchange(expected_s_, evaluate(network_, plan_).iteration_s);
+    const double before_s = expected_s_;
+    expect();
     reason_ = fmt::format("planned anew for the nodes that are left: {} an iteration, {} before",
                           format_seconds(expected_s_), format_seconds(before_s));
     const auto moved =

@@ -100,6 +100,8 @@ public:
     /// First the repaired plan, then, planning_s after it came into force, one made anew. `network_s`: where the next
     /// iteration begins.
     const Plan& plan(double network_s);
+    /// From now on nodes work in a bound order: without one, what gets slower may let memory block a plan.
+    void bind_order();
     /// What has to be done before plan() is gone over to, once: nodes change their stages.
     Moves take_moves() { return std::exchange(moves_, {}); }
     /// Of plan(), with nothing else going wrong.
@@ -116,6 +118,7 @@ private:
     void repair_plan(std::vector<NodeIndex> down, double network_s);
     void plan_anew();
     void go_over_to(Plan better);
+    void expect();
     bool same_members(const Membership& then) const;
     bool is_as_placed(const std::vector<NodeIndex>& down) const;
     std::vector<NodeIndex> spares() const;
@@ -132,7 +135,7 @@ private:
     std::map<int, Membership::Absent> down_;  ///< nodes that are lost
     std::vector<Membership::Slower> slower_;
     Problem network_, uncut_;  ///< the latter with the links that are cut
-    bool network_changed_ = false;
+    bool network_changed_ = false, binds_order_ = false;
     int losses_ = 0;
     std::set<std::pair<std::size_t, int>> happened_;     ///< failures by iteration, and the iteration they happened in
     std::optional<std::vector<NodeIndex>> planned_for_;  ///< down then
