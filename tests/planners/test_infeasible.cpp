@@ -119,8 +119,8 @@ private Q_SLOTS:
         const authors::Authors authors(SKIPPIPE_SOURCE_DIR "/tests/data/authors-plan-20-nodes.json");
         auto problem = authors.problem;
         problem.path_length = 2;
-        SAYS(error(problem, true), "/pipeline/constraints", "CC2", "CC3", "Raise Max passed over (max_passed_over) to 4",
-             "skip ratio", "uniform_execution");
+        SAYS(error(problem, true), "/pipeline/constraints", "CC2", "CC3",
+             "Raise Max passed over (max_passed_over) to 4", "skip ratio", "uniform_execution");
         problem.constraints.max_passed_over = 4;
         QCOMPARE(error(problem, true), std::string());
         problem = authors.problem;
