@@ -226,6 +226,7 @@ void VirtualClock::lose(int node, double, bool lives_on) {
 
 void VirtualClock::slow(const Disturbance& disturbance) {
     const auto& change = disturbance.change;
+    if (change.of_line() && line_of(change.node, change.to) == no_line) return;  // nothing goes over a link that is cut
     if (change.kind == NetworkChange::Kind::node_varies) {
         varies_[change.node] = disturbance;
     } else if (change.kind == NetworkChange::Kind::line_varies) {

@@ -46,6 +46,7 @@ void ResidualSimulator::part_or_sum_there(const Event& event) {
 
 void ResidualSimulator::hand_over_part(NodeIndex from, NodeIndex to, StageIndex stage, double bytes, std::uint32_t slot,
                                        double now_s) {
+    check_linked(from, to);
     if (network_.has_uplinks()) return begin_passage(passage_of(network_, from, to, bytes), part_id, slot, now_s);
     const Transfer transfer = carry(network_, network_.hop(from, to), bytes, now_s, line_free_);
     push({transfer.arrival_s, number_++, to, part_id, true, slot});

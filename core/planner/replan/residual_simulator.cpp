@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/base/fault.h"
 #include "core/base/index.h"
 #include "core/planner/timeline/rules.h"
 
@@ -170,9 +171,17 @@ void ResidualSimulator::arrive(NodeIndex node, int id, double now_s, std::uint32
     ready(node, {now_s, number, id});
 }
 
+/// A rest that would go over a line that is cut is none.
+void ResidualSimulator::check_linked(NodeIndex from, NodeIndex to) const {
+    if (!network_.reachable(from, to))
+        throw InputError("replan", network_.unlinked_words(from, to), "what is left would go there",
+                         "Let the link come back, or draw another one");
+}
+
 void ResidualSimulator::send(NodeIndex from, ReleaseIndex index, int step, Variant variant, double now_s) {
     const NodeIndex to = node_of(index, step);
     if (to == from) return arrive(to, id(index, step, variant), now_s, number_++);
+    check_linked(from, to);
     if (network_.has_uplinks())
         return begin_passage(passage_of(network_, from, to, step, residual_.length, relative_size(index)),
                              id(index, step, variant), 0, now_s);

@@ -131,6 +131,7 @@ private:
     void start(NodeIndex node, const Item& item, double now_s);
     void ready(NodeIndex node, const Item& item);
     void arrive(NodeIndex node, int id, double now_s, std::uint32_t number);
+    void check_linked(NodeIndex from, NodeIndex to) const;
     void send(NodeIndex from, ReleaseIndex index, int step, Variant variant, double now_s);
     void push(const Event& event);
     NodeIndex node_of(ReleaseIndex index, int step) const {
