@@ -238,9 +238,7 @@ std::vector<RecordedSpan> Reader::spans(RunId id, int iteration, std::int64_t af
         query.bind(2, after);
         query.bind(3, std::max<std::int64_t>(limit, 0));
         if (iteration >= 0) query.bind(4, iteration);
-        constexpr std::int64_t usual = 16'384;
         std::vector<RecordedSpan> spans;
-        spans.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(limit, 0, usual)));
         while (query.executeStep()) spans.push_back(span_of(query));
         return spans;
     });

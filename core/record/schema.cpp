@@ -265,9 +265,7 @@ SQLite::Database open(const std::filesystem::path& file, OpenMode mode) {
     looks_like_record(path);
     return told(path, [&] {
         const int create = mode == OpenMode::create ? SQLite::OPEN_CREATE : 0;
-        // Without SQLite's own lock around each call: no two threads use one connection at a time.
-        SQLite::Database database{path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX | create,
-                                  busy_timeout_ms};
+        SQLite::Database database{path.string(), SQLite::OPEN_READWRITE | create, busy_timeout_ms};
         // The first schema goes through the rollback journal, so that the header says at once whose file it is.
         migrate(database, migrations(), path);
         use_wal(database);

@@ -29,8 +29,7 @@ enum class OpenMode {
 };
 
 /// Looks at the file's first bytes and refuses what is no record before SQLite may touch it; then opens, sets WAL, the
-/// busy timeout (10 s), synchronous NORMAL and foreign keys, and migrates. Two threads must not use the connection at
-/// the same time. Throws InputError.
+/// busy timeout (10 s), synchronous NORMAL and foreign keys, and migrates. Throws InputError.
 SQLite::Database open(const std::filesystem::path& file, OpenMode mode);
 
 /// SQLite's error as one for people, by its code: locked, not writable, full, damaged...
