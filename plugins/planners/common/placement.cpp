@@ -194,15 +194,22 @@ std::vector<double> stage_flow(const Problem& problem, const std::vector<std::ve
     return flow;
 }
 
+Placement placement_in_order(const std::vector<NodeIndex>& nodes, const PerStage<int>& sizes) {
+    Placement placement;
+    auto next = nodes.begin();
+    for (const int size : sizes) {
+        placement.emplace_back(next, next + size);
+        next += size;
+    }
+    return placement;
+}
+
 Placement listed_placement(const Problem& problem) {
     if (!problem.placement.empty()) return problem.placement;
-    Placement placement;
-    NodeIndex node = 0;
-    for (const int size : stage_sizes(problem)) {
-        auto& stage = placement.emplace_back();
-        for (int i = 0; i < size; ++i) stage.push_back(node++);
-        order_ring(problem, stage, StageIndex(placement.size() - 1));
-    }
+    std::vector<NodeIndex> nodes(problem.node_ids.size());
+    std::iota(nodes.begin(), nodes.end(), NodeIndex(0));
+    Placement placement = placement_in_order(nodes, stage_sizes(problem));
+    for (StageIndex s = 0; at(s) < placement.size(); ++s) order_ring(problem, placement[s], s);
     return placement;
 }
 

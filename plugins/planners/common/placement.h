@@ -30,6 +30,9 @@ private:
 /// Flow between the stages for paths with these sequences.
 std::vector<double> stage_flow(const Problem& problem, const std::vector<std::vector<StageIndex>>& sequences);
 
+/// Stage after stage as many of `nodes`, in their order, as `sizes` says: together at most as many as there are.
+Placement placement_in_order(const std::vector<NodeIndex>& nodes, const PerStage<int>& sizes);
+
 /// Nodes into stages in the order they are listed.
 Placement listed_placement(const Problem& problem);
 

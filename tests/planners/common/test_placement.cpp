@@ -25,17 +25,6 @@ class TestPlacement : public QObject {
         return genetic_placement(problem, cost, {50, 1000}, seed, [](double) { return true; });
     }
 
-    /// Stage after stage, as many of `nodes` as each has.
-    static Placement of(const std::vector<NodeIndex>& nodes, const PerStage<int>& sizes) {
-        Placement placement;
-        auto next = nodes.begin();
-        for (const int size : sizes) {
-            placement.emplace_back(next, next + size);
-            next += size;
-        }
-        return placement;
-    }
-
 private Q_SLOTS:
     void nodes_stand_once() {
         for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -60,7 +49,7 @@ private Q_SLOTS:
             std::vector<NodeIndex> nodes(at(problem.nodes()));
             std::iota(nodes.begin(), nodes.end(), NodeIndex(0));
             const double one_s = cost.seconds(found(problem, cost, seed).placement),
-                         other_s = cost.seconds(of(nodes, stage_sizes(problem)));
+                         other_s = cost.seconds(placement_in_order(nodes, stage_sizes(problem)));
             QVERIFY2(one_s <= other_s, std::to_string(seed).c_str());
             found_s += one_s;
             listed_s += other_s;
@@ -81,7 +70,7 @@ private Q_SLOTS:
             std::vector<NodeIndex> nodes(at(problem.nodes()));
             std::iota(nodes.begin(), nodes.end(), NodeIndex(0));
             double least_s = 1e300;
-            do least_s = std::min(least_s, cost.seconds(of(nodes, sizes)));
+            do least_s = std::min(least_s, cost.seconds(placement_in_order(nodes, sizes)));
             while (std::next_permutation(nodes.begin(), nodes.end()));
             const double found_s = cost.seconds(found(problem, cost, seed).placement);
             // The order within a ring moves sums by their last bits.

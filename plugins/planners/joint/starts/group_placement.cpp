@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/index.h"
+#include "plugins/planners/common/placement.h"
 
 namespace skippipe::planners::joint {
 
@@ -112,14 +113,7 @@ Placement placement_in_groups(const Problem& problem, const std::vector<int>& gr
 }
 
 Placement placement_by_groups(const Problem& problem, const std::vector<int>& groups, const PerStage<int>& sizes) {
-    const auto nodes = by_group_and_memory(problem, groups);
-    Placement placement;
-    auto next = nodes.begin();
-    for (const int size : sizes) {
-        placement.emplace_back(next, next + size);
-        next += size;
-    }
-    return placement;
+    return placement_in_order(by_group_and_memory(problem, groups), sizes);
 }
 
 }  // namespace skippipe::planners::joint
