@@ -227,6 +227,21 @@ private Q_SLOTS:
                 }));
     }
 
+    /// What was proved once: other bits of bounds may not be lower ones.
+    void bounds_of_bundled_networks_never_fall() {
+        for (const auto& [name, proved_s] : {std::pair{"quick-start", 0.6961},
+                                             {"charged-ring", 0.7024},
+                                             {"rounded-gradients", 0.6961},
+                                             {"single-cluster", 0.3142},
+                                             {"authors-18", 43.758},
+                                             {"authors-20", 54.028},
+                                             {"churn", 69.567}}) {
+            const auto problem = make_problem(bundled(name));
+            const auto bound = lower_bound(problem, problem.path_length);
+            QVERIFY2(bound.seconds >= proved_s, qPrintable(QString("%1: %2 s").arg(name).arg(bound.seconds)));
+        }
+    }
+
     void bounds() {
         compare("bounds", hashes(60, 10, [](std::uint64_t seed, Hash& hash) {
                     const auto problem = examples::uneven(examples::random_problem(seed), seed);

@@ -149,8 +149,18 @@ double lagrangian_bound_s(const Problem& problem, int length, int data_nodes, co
                           double effort) {
     if (!problem.balance_data_nodes || problem.nodes() > 64 || length < 2 || !(from_s > 0)) return from_s;
     Sharing sharing(problem, length, data_nodes, nodes, effort);
+    // From below in steps first: the later a time, the more work it may take to refute, and what is refuted stays.
+    constexpr int steps = 8, halvings = 13;
     double refuted_s = from_s, open_s = 1.5 * from_s;
-    for (int round = 0; round < 16 && !sharing.out_of_work(); ++round) {
+    for (int step = 1; step <= steps && !sharing.out_of_work(); ++step) {
+        const double time_s = from_s * (1 + 0.5 * step / steps);
+        if (!sharing.refuted(time_s)) {
+            open_s = time_s;
+            break;
+        }
+        refuted_s = time_s;
+    }
+    for (int halving = 0; halving < halvings && refuted_s < open_s && !sharing.out_of_work(); ++halving) {
         const double middle_s = 0.5 * (refuted_s + open_s);
         (sharing.refuted(middle_s) ? refuted_s : open_s) = middle_s;
     }
