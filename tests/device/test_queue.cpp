@@ -43,10 +43,11 @@ std::vector<std::byte> there_and_back(std::uint64_t seed, Waits waits) {
     return waits.before_giving_back ? seen : come();
 }
 
-int wrong_of_many(Waits waits) {
-    int wrong = 0;
-    for (std::uint64_t seed = 0; seed < 40; ++seed) wrong += there_and_back(seed, waits) != filled(7);
-    return wrong;
+/// Whether any of so many transfers came wrong: how many do is the machine's scheduler's to say.
+bool goes_wrong(Waits waits, std::uint64_t seeds) {
+    for (std::uint64_t seed = 0; seed < seeds; ++seed)
+        if (there_and_back(seed, waits) != filled(7)) return true;
+    return false;
 }
 
 }  // namespace
@@ -55,16 +56,16 @@ class TestQueue : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
-    void with_every_wait_all_is_right() { QCOMPARE(wrong_of_many({}), 0); }
+    void with_every_wait_all_is_right() { QVERIFY(!goes_wrong({}, 40)); }
 
     /// Each wait that is left out shows, without a race detector too. (ThreadSanitizer would end the program.)
     void a_missing_wait_is_found() {
 #ifdef __SANITIZE_THREAD__
         if (!qEnvironmentVariableIsSet("SKIPPIPE_PLANT_RACES")) QSKIP("races are planted: set SKIPPIPE_PLANT_RACES");
 #endif
-        QVERIFY(wrong_of_many({.between_queues = false}) > 10);
-        QVERIFY(wrong_of_many({.at_the_end = false}) > 30);
-        QVERIFY(wrong_of_many({.at_the_end = false, .before_giving_back = false}) > 5);
+        QVERIFY(goes_wrong({.between_queues = false}, 2000));
+        QVERIFY(goes_wrong({.at_the_end = false}, 2000));
+        QVERIFY(goes_wrong({.at_the_end = false, .before_giving_back = false}, 2000));
     }
 
     /// As CUDA's: a copy waits for what is queued where the host's memory is any, and does not where it is the queue's.

@@ -63,6 +63,16 @@ double nearest(const std::vector<Point>& places) {
 class TestFarCanvas : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// A small picture of a run shows what each node does for longer.
+    void regions_fold_later_where_nodes_are_watched() {
+        Canvas c(row_of_regions({"a", "b"}));
+        TopologyScene watched(c.document, c.selection, false);
+        for (auto* scene : {&c.view.scene_model(), &watched}) scene->follow_zoom(0.3);
+        QVERIFY(c.region("a")->is_folded() && !watched.region("a")->is_folded());
+        watched.follow_zoom(0.2);
+        QVERIFY(watched.region("a")->is_folded());
+    }
+
     void a_region_is_folded_and_unfolded() {
         Canvas c(row_of_regions({"a", "b", "c"}));
         c.selection.select({.nodes = {"node-2"}});

@@ -6,8 +6,13 @@
 
 namespace skippipe {
 namespace {
-constexpr double far_zoom = 0.35;  ///< nodes and regions have no names below it, folded regions have
-constexpr std::size_t least_folded_far = 2;
+/// Below a zoom, regions of so many nodes fold.
+struct Far {
+    double zoom;
+    std::size_t least_nodes;
+};
+constexpr Far to_edit{0.35, 2};   // where nodes and regions have no names, folded regions have
+constexpr Far to_watch{0.22, 3};  // a small picture, of what each node does: where that has nine pixels
 }  // namespace
 
 void TopologyScene::toggle_folded(const std::set<std::string>& regions) {
@@ -32,8 +37,9 @@ void TopologyScene::follow_zoom(double zoom) {
 void TopologyScene::show_folded() {
     const bool is_synced = std::exchange(syncing_, true);  // what is hidden stays selected
     bool changed = false;
+    const Far& far = editable_ ? to_edit : to_watch;
     for (auto& [id, item] : regions_) {
-        const bool is_far = zoom_ < far_zoom && item->nodes.size() >= least_folded_far;
+        const bool is_far = zoom_ < far.zoom && item->nodes.size() >= far.least_nodes;
         changed |= item->fold(!item->nodes.empty() && (is_far || folded_.contains(id)), zoom_);
     }
     syncing_ = is_synced;
