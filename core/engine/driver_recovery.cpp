@@ -132,12 +132,14 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
         recover(report.nodes, disturbed_s, controller);
         slowed_s = -1;
     }
-    if (left_ == 0 || slowed_s < 0) return;
-    // Without an order that binds, what gets slower after it was planned may let memory block it.
+    if (left_ == 0) return;
+    // Without an order that binds, memory may block what was planned for another network than that of now.
     describe_blocked();
-    recoveries_.push_back({.lost_s = slowed_s, .detected_s = std::max(slowed_s, timeline_.makespan_s)});
+    if (slowed_s < 0 && timeline_.blocked.empty()) return;  // nothing is left that could go on: no plan's fault
+    recoveries_.push_back({.lost_s = std::max(0.0, slowed_s), .detected_s = std::max(slowed_s, timeline_.makespan_s)});
     throw InputError("the plan", timeline_.blocked.empty() ? "it comes to a standstill" : timeline_.blocked.front(),
-                     "something got slower after it was planned", "The iteration begins again, in a bound order");
+                     "something was lost or got slower after it was planned",
+                     "The iteration begins again, in a bound order");
 }
 
 /// Whether the plan in force goes over a line that is cut: with a path while operations are left, or with a reduction.

@@ -6,13 +6,16 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/base/index.h"
 
 namespace skippipe {
 
 namespace {
 
-constexpr int most_attempts = 100;  ///< of one iteration
+constexpr int most_attempts = 100;    ///< of one iteration
+constexpr int most_setbacks = 1'000;  ///< before training gets further than ever
 
 std::unique_ptr<RecoveryController> controller_of(RecoveryPolicy policy, std::int64_t operations) {
     if (policy == RecoveryPolicy::restart) return std::make_unique<RestartController>();
@@ -115,6 +118,12 @@ void FailingNetwork::lose(int iteration, const TrainingCommand::Loss& loss, doub
 }
 
 std::nullopt_t FailingNetwork::go_back(int iteration, double from_s, double restore_s, std::string why) {
+    if (iteration > furthest_) setbacks_ = 0;
+    furthest_ = std::max(furthest_, iteration);
+    if (++setbacks_ > most_setbacks)
+        throw InputError("/failures", fmt::format("training does not get beyond iteration {}", furthest_),
+                         fmt::format("{} times it went back to a checkpoint before: {}", most_setbacks, why),
+                         "Lower the rate or the probability of these failures, or let checkpoints be more frequent");
     auto& back = remembered_.value();
     for (std::size_t stage = 0; stage < back.stages.size(); ++stage)
         for (const NodeIndex node : survival_.base().stages[stage])

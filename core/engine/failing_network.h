@@ -60,6 +60,7 @@ private:
     std::unique_ptr<PlanExecution> execution_;
     std::optional<Remembered> remembered_;
     Setback setback_;
+    int furthest_ = -1, setbacks_ = 0;  ///< the iteration that training came to, and how often it went back since
 };
 
 }  // namespace skippipe

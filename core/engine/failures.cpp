@@ -141,7 +141,7 @@ std::vector<std::pair<double, std::uint64_t>> FailureSchedule::instants(std::siz
     const auto& what = experiment_.failures[failure];
     std::vector<std::pair<double, std::uint64_t>> instants;
     for (const double at_s : times(failure, offset_s, until_s))
-        instants.emplace_back(at_s - offset_s, static_cast<std::uint64_t>(at_s * 1e6));
+        instants.emplace_back(at_s - offset_s, static_cast<std::uint64_t>(std::min(at_s * 1e6, 1e18)));
     auto rng = stream(experiment_, failure, static_cast<std::uint64_t>(iteration) + 1);
     const double when = rng.uniform(), chance = rng.uniform();
     if (what.at_iteration == iteration || (what.probability_per_iteration && chance < *what.probability_per_iteration))

@@ -140,7 +140,7 @@ private:
     std::set<std::pair<std::size_t, int>> happened_;     ///< failures by iteration, and the iteration they happened in
     std::optional<std::vector<NodeIndex>> planned_for_;  ///< down then
     std::optional<Membership> resumed_;                  ///< what a checkpoint said, until the first plan is in force
-    double since_s_ = 0, expected_s_ = 0, waits_s_ = 0;
+    double since_s_ = 0, expected_s_ = 0, drawn_s_ = 0, waits_s_ = 0;
     std::vector<double> squared_norms_;  ///< as in Membership
     std::string reason_;
     Moves moves_;  ///< that lead to plan_ and are not made yet

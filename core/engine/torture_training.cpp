@@ -23,7 +23,7 @@ namespace skippipe {
 namespace {
 
 constexpr std::int64_t search_operations = 500;  // of a search that need not be good here
-constexpr int most_events = 2'000;               // of a training that ends
+constexpr int most_events = 20'000;              // of a training that ends
 
 /// Any plan that comes to its end, with the nodes where the problem has them.
 class AnyPlan final : public Planner {
@@ -123,6 +123,10 @@ Failure random_failure(Draw& draw, const Problem& problem, int iterations, doubl
                                Kind::slow_down, Kind::link_cut,   Kind::link_degraded,
                                Kind::jitter,    Kind::stage_loss, Kind::coordinator_loss};
     const auto node = [&] { return draw.one_of(problem.node_ids); };
+    const auto link = [&] {
+        const auto to = draw.rng.below(problem.node_ids.size()), from = draw.rng.below(problem.node_ids.size());
+        return problem.node_ids[from] + "->" + problem.node_ids[from != to ? to : (to + 1) % problem.node_ids.size()];
+    };
     Failure failure;
     failure.kind = draw.one_of(kinds);
     switch (failure.kind) {
@@ -131,8 +135,8 @@ Failure random_failure(Draw& draw, const Problem& problem, int iterations, doubl
             failure.target = draw.chance(0.5) ? node() : draw.chance(0.7) ? any_target : any_data_node;
             break;
         case Kind::link_cut:
-        case Kind::link_degraded: failure.target = node() + "->" + node(); break;
-        case Kind::jitter: failure.target = draw.chance(0.5) ? node() : node() + "->" + node(); break;
+        case Kind::link_degraded: failure.target = link(); break;
+        case Kind::jitter: failure.target = draw.chance(0.5) ? node() : link(); break;
         case Kind::stage_loss:
             failure.target = draw.chance(0.5) ? any_target : std::to_string(draw.between(0, problem.stages - 1));
             break;
