@@ -50,6 +50,7 @@ void Driver::begin(int iteration) {
     again_.clear();
     lost_.assign(at(problem_.nodes()), 0);
     lost_gradients_.clear();
+    cut_lines_.clear();
     recoveries_.clear();
     begun_ = false;
     events_.begin_iteration(iteration, timeline_.spans);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -213,6 +214,7 @@ private:
     std::vector<char> again_;                         ///< [T x (2p + 1)] to be run again and not yet run; or empty
     std::vector<char> lost_;                          ///< [nodes] in this iteration
     std::vector<char> lost_gradients_;                ///< [T x p] in this iteration; or empty
+    std::set<int> cut_lines_;                         ///< known to be cut, when nothing in force went over them
     std::unique_ptr<Rest> rest_;                      ///< null until a loss
     std::vector<RecoveryReport> recoveries_;
 };

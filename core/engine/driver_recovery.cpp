@@ -122,6 +122,8 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
                 report.nodes.push_back(loss.change.node);
             else if (needs(loss.change))
                 report.links.push_back(name_of_line(problem_, loss.change));
+            else if (const int line = problem_.hop(loss.change.node, loss.change.to).line; line != no_line)
+                cut_lines_.insert(line);
         }
         if (report.nodes.empty() && report.links.empty()) continue;
         recoveries_.push_back(report);
@@ -279,6 +281,12 @@ void Driver::recover(const std::vector<int>& down, double now_s, RecoveryControl
     report.lost_gradients = note_lost_gradients(replan.residual);
     report.dropped = replan.dropped;
     report.changes = replan.changes;
+    const auto cut = [&](NodeIndex from, NodeIndex to) {
+        return !source.network().reachable(from, to) || cut_lines_.contains(problem_.hop(from, to).line);
+    };
+    if (any_way(problem_, replan.plan, left_ > 0, cut))
+        throw InputError("links", "what is left of the iteration would go over a link that is cut",
+                         "it was cut while no message needed it", "The iteration begins again, around it");
     rest_ = std::make_unique<Rest>(Rest{plan(), source.network(), std::move(replan)});
     go_on(now_s);
 }

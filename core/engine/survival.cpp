@@ -256,6 +256,10 @@ void Survival::expect() {
                                 : in_turn(std::move(plan_), problem_);
         timeline = evaluate(network_, plan_);
     }
+    if (!timeline.complete)
+        throw InputError("/failures", "no iteration comes to its end in the network that is left",
+                         "nodes or links have become slower without end, or are gone",
+                         "Give what makes them slower rejoin_after_s, or a lower rate or probability");
     expected_s_ = timeline.iteration_s;
     if (drawn_s_ == 0) drawn_s_ = evaluate(problem_, plan_).iteration_s;
     if (expected_s_ > most_slowed * drawn_s_)
