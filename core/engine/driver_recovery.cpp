@@ -134,14 +134,12 @@ void Driver::run_disturbed(const std::vector<Disturbance>& disturbances, Recover
         recover(report.nodes, disturbed_s, controller);
         slowed_s = -1;
     }
-    if (left_ == 0) return;
-    // Without an order that binds, memory may block what was planned for another network than that of now.
+    if (left_ == 0 || slowed_s < 0) return;
+    // Without an order that binds, what gets slower after it was planned may let memory block it.
     describe_blocked();
-    if (slowed_s < 0 && timeline_.blocked.empty()) return;  // nothing is left that could go on: no plan's fault
-    recoveries_.push_back({.lost_s = std::max(0.0, slowed_s), .detected_s = std::max(slowed_s, timeline_.makespan_s)});
+    recoveries_.push_back({.lost_s = slowed_s, .detected_s = std::max(slowed_s, timeline_.makespan_s)});
     throw InputError("the plan", timeline_.blocked.empty() ? "it comes to a standstill" : timeline_.blocked.front(),
-                     "something was lost or got slower after it was planned",
-                     "The iteration begins again, in a bound order");
+                     "something got slower after it was planned", "The iteration begins again, in a bound order");
 }
 
 /// Whether the plan in force goes over a line that is cut: with a path while operations are left, or with a reduction.
@@ -281,9 +279,7 @@ void Driver::recover(const std::vector<int>& down, double now_s, RecoveryControl
     report.lost_gradients = note_lost_gradients(replan.residual);
     report.dropped = replan.dropped;
     report.changes = replan.changes;
-    const auto cut = [&](NodeIndex from, NodeIndex to) {
-        return !source.network().reachable(from, to) || cut_lines_.contains(problem_.hop(from, to).line);
-    };
+    const auto cut = [&](NodeIndex from, NodeIndex to) { return cut_lines_.contains(problem_.hop(from, to).line); };
     if (any_way(problem_, replan.plan, left_ > 0, cut))
         throw InputError("links", "what is left of the iteration would go over a link that is cut",
                          "it was cut while no message needed it", "The iteration begins again, around it");

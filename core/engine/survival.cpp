@@ -20,20 +20,6 @@ namespace {
 
 constexpr double most_slowed = 1e6;  // of an iteration, by failures that add up
 
-/// Bound to run one microbatch after the other.
-Plan in_turn(Plan plan, const Problem& problem) {
-    plan.order = PerNode<std::vector<Operation>>(at(problem.nodes()));
-    const auto backward = plan.split_backward ? std::vector{OpKind::I, OpKind::W} : std::vector{OpKind::B};
-    for (const auto& [microbatch, nodes] : plan.paths)
-        for (const NodeIndex node : nodes) {
-            auto& order = plan.order[node];
-            order.push_back({OpKind::F, microbatch});
-            if (node == nodes.front()) order.push_back({OpKind::L, microbatch});
-            for (const auto kind : backward) order.push_back({kind, microbatch});
-        }
-    return plan;
-}
-
 }  // namespace
 
 Survival::Survival(const Experiment& experiment, const Problem& problem, Plan base, const Planner* planner,
@@ -247,14 +233,15 @@ void Survival::bind_order() {
 }
 
 /// How long an iteration of plan_ takes. Where it would come to a standstill, in the order of a network in which it
-/// does not, or at worst one microbatch after the other: a bound order that comes to its end once always does.
+/// does not: a bound order that comes to its end once always does.
 void Survival::expect() {
     auto timeline = evaluate(network_, plan_);
     if (plan_.order.empty() && (binds_order_ || !timeline.complete)) {
         const auto freely = timeline.complete ? timeline : evaluate(problem_, plan_);
-        plan_ = freely.complete ? with_executed_order(std::move(plan_), problem_, freely)
-                                : in_turn(std::move(plan_), problem_);
-        timeline = evaluate(network_, plan_);
+        if (freely.complete) {
+            plan_ = with_executed_order(std::move(plan_), problem_, freely);
+            timeline = evaluate(network_, plan_);
+        }
     }
     if (!timeline.complete)
         throw InputError("/failures", "no iteration comes to its end in the network that is left",
