@@ -127,9 +127,11 @@ RunProgress terminal_progress(int iterations, Clock clock, const Problem& proble
     return TerminalProgress::hooks(std::make_shared<TerminalProgress>(iterations, clock, problem));
 }
 
-RunProgress json_progress() {
+RunProgress json_progress(double memory_bytes) {
     RunProgress progress;
-    progress.started = [](RunId run) { print_line({{"run", run}, {"state", "running"}}); };
+    progress.started = [memory_bytes](RunId run) {
+        print_line({{"run", run}, {"state", "running"}, {"memory_bytes", memory_bytes}});
+    };
     progress.validated = [](const protocol::Validated& m) {
         print_line({{"iterations_done", m.iterations_done},
                     {"validation_loss", m.result.loss_nats},

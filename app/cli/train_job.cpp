@@ -11,6 +11,7 @@
 #include "app/cli/run_progress.h"
 #include "core/base/format.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/memory.h"
 #include "core/record/checkpoints.h"
 #include "core/run/checkpoint_store.h"
 #include "core/run/worker_group.h"
@@ -116,7 +117,7 @@ bool train_job(RunJob& job, Context& context) {
                                      : "network time")
                   << std::flush;
     catch_interrupts();
-    auto progress = context.json ? json_progress()
+    auto progress = context.json ? json_progress(training_memory(job.experiment, job.problem, job.plan))
                                  : terminal_progress(job.experiment.training.iterations, job.experiment.execution.clock,
                                                      job.problem);
     progress.interrupted = interrupted;

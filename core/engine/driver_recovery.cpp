@@ -280,7 +280,7 @@ void Driver::recover(const std::vector<int>& down, double now_s, RecoveryControl
     report.dropped = replan.dropped;
     report.changes = replan.changes;
     const auto cut = [&](NodeIndex from, NodeIndex to) { return cut_lines_.contains(problem_.hop(from, to).line); };
-    if (any_way(problem_, replan.plan, left_ > 0, cut))
+    if (any_way(problem_, replan.plan, replan.residual.operations_left() > 0, cut))
         throw InputError("links", "what is left of the iteration would go over a link that is cut",
                          "it was cut while no message needed it", "The iteration begins again, around it");
     rest_ = std::make_unique<Rest>(Rest{plan(), source.network(), std::move(replan)});

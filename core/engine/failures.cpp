@@ -18,7 +18,8 @@ namespace skippipe {
 namespace {
 
 constexpr double seconds_per_hour = 3600;
-constexpr std::size_t most_times = 100'000;  // of one failure in one iteration
+constexpr std::size_t most_times = 100'000;       // of one failure in one iteration
+constexpr std::size_t most_passed = 100'000'000;  // before it, since the one before
 
 /// A stream of draws of a failure of its own, whatever the others draw.
 Rng stream(const Experiment& experiment, std::size_t failure, std::uint64_t of) {
@@ -55,27 +56,36 @@ double detected_s(const Recovery& recovery, double at_s) {
 }
 
 FailureSchedule::FailureSchedule(const Experiment& experiment, const Problem& problem)
-    : experiment_(experiment), problem_(problem) {}
+    : experiment_(experiment), problem_(problem), drawn_(experiment.failures.size()) {}
 
 std::vector<double> FailureSchedule::times(std::size_t failure, double from_s, double until_s) const {
     const auto& what = experiment_.failures[failure];
     std::vector<double> times;
     if (what.at_s && *what.at_s >= from_s && *what.at_s < until_s) times.push_back(*what.at_s);
     if (!what.rate_per_hour || *what.rate_per_hour <= 0) return times;
-    auto rng = stream(experiment_, failure, 0);
-    for (double at_s = 0; at_s < until_s;) {
-        at_s += -std::log(1 - rng.uniform()) * seconds_per_hour / *what.rate_per_hour;
-        if (at_s < from_s || at_s >= until_s) continue;
-        if (times.size() == most_times)
-            throw InputError(
-                fmt::format("/failures/{}", failure),
-                fmt::format("it would happen more than {} times in one iteration", most_times),
-                fmt::format("{:g} an hour, and an iteration may take {} by now", *what.rate_per_hour,
-                            format_seconds(until_s - from_s)),
-                "Lower rate_per_hour, or give rejoin_after_s, so that the network does not get ever slower");
-        times.push_back(at_s);
+    auto& drawn = drawn_[failure];
+    if (!drawn || drawn->at_s >= from_s) drawn = Drawn{stream(experiment_, failure, 0)};
+    const auto require = [&](bool holds, std::size_t most, const char* when) {
+        if (!holds)
+            throw InputError(fmt::format("/failures/{}", failure),
+                             fmt::format("it would happen more than {} times {}", most, when),
+                             fmt::format("{:g} an hour, and an iteration may take {} by now", *what.rate_per_hour,
+                                         format_seconds(until_s - from_s)),
+                             "Lower rate_per_hour, or give rejoin_after_s, so that the network does not get ever "
+                             "slower");
+    };
+    std::size_t passed = 0;
+    for (auto last = *drawn;;) {
+        last.at_s -= std::log(1 - last.rng.uniform()) * seconds_per_hour / *what.rate_per_hour;
+        if (last.at_s >= until_s) return times;
+        if (last.at_s < from_s) {
+            drawn = last;
+            require(++passed <= most_passed, most_passed, "until an iteration begins");
+            continue;
+        }
+        require(times.size() < most_times, most_times, "in one iteration");
+        times.push_back(last.at_s);
     }
-    return times;
 }
 
 void FailureSchedule::add(std::size_t failure, double at_s, double offset_s, std::uint64_t draw,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/rng.h"
 #include "core/engine/recovery.h"
 #include "core/experiment/document.h"
 
@@ -54,8 +55,17 @@ private:
     void add(std::size_t failure, double at_s, double offset_s, std::uint64_t draw,
              const PerStage<std::vector<NodeIndex>>& stages, std::vector<FailureEvent>& events) const;
 
+    /// An instant of a failure by rate, and the draws that follow.
+    struct Drawn {
+        Rng rng;
+        double at_s = 0;
+    };
+
     const Experiment& experiment_;
     const Problem& problem_;
+    /// Of each failure the last instant before those that were asked for last: time goes on, and a long training would
+    /// else draw its first day again in every iteration of its last.
+    mutable std::vector<std::optional<Drawn>> drawn_;
 };
 
 }  // namespace skippipe

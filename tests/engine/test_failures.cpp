@@ -66,6 +66,29 @@ private Q_SLOTS:
         QVERIFY(others.front().disturbance.at_s != whole.front());
     }
 
+    /// A schedule that goes on from what it was asked for last says what one says that was never asked.
+    void whatever_was_asked_before() {
+        Scene s;
+        for (const double rate_per_hour : {3600.0, 400.0})
+            s.experiment.failures.push_back(
+                {.kind = FailureKind::crash, .target = std::string(any_target), .rate_per_hour = rate_per_hour});
+        const FailureSchedule asked(s.experiment, s.problem);
+        Rng rng(5);
+        int happened = 0;
+        for (int i = 0; i < 200; ++i) {
+            const double offset_s = i % 5 == 4 ? 0 : 300 * rng.uniform();  // also back to the start
+            const auto events = asked.of_iteration(0, offset_s, 4, s.plan.stages), fresh = s.events(0, offset_s);
+            QCOMPARE(events.size(), fresh.size());
+            for (std::size_t k = 0; k < events.size(); ++k) {
+                QCOMPARE(events[k].disturbance.at_s, fresh[k].disturbance.at_s);
+                QCOMPARE(events[k].disturbance.change.node, fresh[k].disturbance.change.node);
+                QCOMPARE(events[k].failure, fresh[k].failure);
+            }
+            happened += static_cast<int>(events.size());
+        }
+        QVERIFY(happened > 10'000);
+    }
+
     void once_and_by_chance() {
         Scene s;
         s.experiment.failures.push_back({.kind = FailureKind::crash, .target = "n1", .at_s = 9.5, .rejoin_after_s = 2});

@@ -234,23 +234,41 @@ double memory_together(const std::vector<NodeMemory>& nodes, int workers) {
     return bytes + std::min(workers, static_cast<int>(nodes.size())) * workspace;
 }
 
-Faults check_memory_fits(const Experiment& experiment, const Problem& problem, const Plan& plan, double available) {
-    NodeMemory largest;
-    double state = 0;
+namespace {
+
+std::vector<NodeMemory> needed_here(const Experiment& experiment, const Problem& problem, const Plan& plan) {
     auto needs = memory_needed(experiment, problem, plan);
     std::erase_if(needs,
                   [&](const NodeMemory& need) { return experiment.topology.nodes[at(need.node)].device != "cpu"; });
+    return needs;
+}
+
+int workers_of_all_ranks(const Execution& execution) {
+    const int ranks = execution.clock == Clock::wall ? execution.ranks : 1;
+    if (execution.threads > 0) return ranks * execution.threads;
+    return std::max(ranks, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+double training_memory(const Experiment& experiment, const Problem& problem, const Plan& plan) {
+    const auto needs = needed_here(experiment, problem, plan);
+    if (needs.empty()) return 0;
+    const double copy = experiment.training.checkpoint_every > 0 ? copied_bytes(experiment, problem, plan) : 0;
+    return memory_together(needs, workers_of_all_ranks(experiment.execution)) + copy;
+}
+
+Faults check_memory_fits(const Experiment& experiment, const Problem& problem, const Plan& plan, double available) {
+    const auto needs = needed_here(experiment, problem, plan);
+    const double together =
+        training_memory(experiment, problem, plan) + (needs.empty() ? 0 : posted_memory(experiment, problem, &plan));
+    if (together <= available) return {};
+    NodeMemory largest;
+    double state = 0;
     for (const auto& need : needs) {
         state += need.state;
         if (need.total() > largest.total()) largest = need;
     }
-    const int workers = experiment.execution.threads > 0
-                            ? experiment.execution.threads
-                            : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const double copy = experiment.training.checkpoint_every > 0 ? copied_bytes(experiment, problem, plan) : 0;
-    const double together =
-        memory_together(needs, workers) + (needs.empty() ? 0 : posted_memory(experiment, problem, &plan) + copy);
-    if (together <= available) return {};
     const double once = state_bytes(experiment, experiment.model.blocks, true);
     return {
         {"/model",

@@ -40,8 +40,13 @@ double memory_together(const std::vector<NodeMemory>& nodes, int workers);
 /// others. None where there is one rank.
 double posted_memory(const Experiment& experiment, const Problem& problem, const Plan* plan = nullptr);
 
-/// A fault that says what is missing where the nodes whose tensors live in this machine's memory (device cpu), and the
-/// copy that a checkpoint is written from, need more than `available` bytes; none where they fit.
+/// What training takes of this machine's memory: its nodes (device cpu) and the copy that a checkpoint is written from.
+/// A rank has as many workers as the experiment says, else the ranks share the cores, at least one each. Without posted
+/// receives, of which hardly a page is touched before its message comes, and which take their place then.
+double training_memory(const Experiment& experiment, const Problem& problem, const Plan& plan);
+
+/// A fault that says what is missing where training_memory, with posted_memory, is more than `available` bytes; none
+/// where it fits.
 Faults check_memory_fits(const Experiment& experiment, const Problem& problem, const Plan& plan, double available);
 
 /// Bytes that programs may still take without swapping: MemAvailable of /proc/meminfo, or what this process's control

@@ -95,11 +95,12 @@ private Q_SLOTS:
         // What is posted is part of what must fit.
         const auto plan = plan_for(problem);
         experiment.execution.threads = 2;
-        const double nodes = memory_together(memory_needed(experiment, problem, plan), 2);
+        const double nodes = memory_together(memory_needed(experiment, problem, plan), 3 * 2);  // two workers a rank
         QVERIFY(!check_memory_fits(experiment, problem, plan, nodes + 1).empty());
         experiment.training.checkpoint_every = 0;
         QVERIFY(
             check_memory_fits(experiment, problem, plan, nodes + posted_memory(experiment, problem, &plan)).empty());
+        QCOMPARE(training_memory(experiment, problem, plan), nodes);
     }
 
     void says_what_is_missing() {
