@@ -153,7 +153,7 @@ private Q_SLOTS:
         QCOMPARE(set.curves[1].pen.color(), run_pen(2, 1).color());
         CurvePanel panel;
         panel.show_runs(shown, 1);
-        panel.group_by("pipeline, skip ratio");
+        panel.group_by("Skip ratio");
         QCOMPARE(panel.charts()[0]->set().curves.size(), 2U);
         QVERIFY(panel.exported(CurveFormat::svg).contains("<polygon"));
         panel.show_runs({&runs[0], &runs[2]}, 1);  // the choice stays for others

@@ -237,7 +237,7 @@ private Q_SLOTS:
         QVERIFY(more != nullptr && !more->isEmpty());
         QSignalSpy changed(&list, &RunList::columns_changed);
         for (auto* action : more->actions())
-            if (action->text() == "pipeline, skip ratio") action->trigger();
+            if (action->text() == "Skip ratio") action->trigger();
         menu->close();
         QCOMPARE(changed.size(), 1);
         QCOMPARE(list.parameter_columns(), QStringList{"/pipeline/skip_ratio"});

@@ -19,6 +19,7 @@
 #include "tests/views/window_experiments.h"
 #include "views/compare/differences.h"
 #include "views/idle/what_helps.h"
+#include "views/runs/parameters.h"
 #include "views/timeline/colours.h"
 #include "views/theme/numbers.h"
 #include "views/window/main_window.h"
@@ -289,6 +290,31 @@ private Q_SLOTS:
                  qPrintable(words));
         b.info.iteration_s = 0.5;
         QVERIFY(!best_words({&a, &b, &c}).contains("quickest"));  // it is the best one
+        // Losses that differ by less than those of two seeds are no reason.
+        b.info.last_validation_loss = 3.0001, c.info.last_validation_loss = 3.0002;
+        const QString alike = plain(best_words({&a, &b, &c}));
+        QVERIFY2(alike.startsWith("The runs' last validation losses are alike: 3"), qPrintable(alike));
+        QVERIFY2(alike.contains("Run 2 is quickest: 500 ms"), qPrintable(alike));
+    }
+
+    /// Parameters are called as in the form; a failure is one line, not five.
+    void parameters_are_said_as_people_read_them() {
+        RunData calm, struck;
+        calm.info.id = 1, struck.info.id = 2;
+        calm.experiment.topology.nodes = {{.id = "n3"}, {.id = "n4"}};
+        struck.experiment = calm.experiment;
+        struck.experiment.pipeline.skip_ratio = 0.25;
+        struck.experiment.topology.nodes[0].memory_microbatches = 5;
+        struck.experiment.failures.push_back({.kind = FailureKind::crash, .target = "n3", .at_s = 120});
+        const auto found = differing({&calm, &struck});
+        QStringList names;
+        for (const auto& one : found) names << one.name;
+        QCOMPARE(names, QStringList({"Skip ratio", "Failures", "n3, microbatches in memory"}));
+        QCOMPARE(found[1].values[0], QString("none"));
+        QCOMPARE(plain(found[1].values[1]), QString("n3: crashes at 2 min 00 s, for good"));
+        calm.info.last_validation_loss = 2, struck.info.last_validation_loss = 3;
+        const QString words = plain(best_words({&calm, &struck}));
+        QVERIFY2(words.contains("no failures instead of \"n3: crashes at 2 min 00 s, for good\""), qPrintable(words));
     }
 
     /// The network and the line below it tell what befell it then; nodes serve the stages that they had then.

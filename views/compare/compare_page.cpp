@@ -18,6 +18,7 @@
 namespace skippipe {
 namespace {
 
+constexpr int figure_role = Qt::UserRole;
 constexpr int least_list_width = 362;  ///< its first columns fit, in a window of 1,024 pixels too
 
 }  // namespace
@@ -54,7 +55,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     right_column->addWidget(tabs_);
     right_column->addWidget(empty_);
     splitter->addWidget(right);
-    splitter->setSizes({470, 740});
+    splitter->setSizes({380, 830});
     list_->setMinimumWidth(least_list_width);
     splitter->setChildrenCollapsible(false);
     splitter->setObjectName("compare_columns");
@@ -221,6 +222,7 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
                                                           : QString{}));
             if (verdict != Verdict::none) item->setForeground(verdict == Verdict::better ? theme().good : theme().bad);
             item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            item->setData(figure_role, row.is_metric);
             table_->setItem(r, c + 1, item);
         }
     }
@@ -238,11 +240,18 @@ void ComparePage::add_heading(const QString& words) {
 }
 
 void ComparePage::divide_columns() {
-    constexpr int least_figures = 104, most_figures = 216, least_words = 168, most_words = 400;
+    constexpr int least_figures = 104, most_text = 152, least_words = 168, most_words = 400;
+    const QFontMetrics metrics(table_->font());
     int figures = 0;  // whole: a difference without its end is another figure; a description may end in "…"
     for (int c = 1; c < table_->columnCount(); ++c) {
-        table_->resizeColumnToContents(c);
-        const int width = std::clamp(table_->columnWidth(c) + size::gap, least_figures, most_figures);
+        int width = std::max(least_figures, table_->horizontalHeader()->sectionSizeHint(c));
+        for (int r = 0; r < table_->rowCount(); ++r) {
+            const auto* item = table_->item(r, c);
+            const int needed =
+                item != nullptr ? metrics.horizontalAdvance(item->text()) + 3 * size::gap : 0;
+            const bool is_figure = item != nullptr && item->data(figure_role).toBool();
+            width = std::max(width, is_figure ? needed : std::min(needed, most_text));
+        }
         table_->setColumnWidth(c, width);
         figures += width;
     }

@@ -2,6 +2,7 @@
 #include "views/compare/differences.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/analysis/compare.h"
@@ -211,14 +212,16 @@ QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, 
         const QString &own = parameter.values[static_cast<qsizetype>(one)],
                       &its = parameter.values[static_cast<qsizetype>(other)];
         if (own != its && parameter.pointer != "/name")
-            named << QObject::tr("%1 %2 instead of %3").arg(parameter.name.section(", ", -1), own, its);
+            named << (parameter.pointer == "/failures" && own == QObject::tr("none")
+                          ? QObject::tr("no failures instead of \"%1\"").arg(its)
+                          : QObject::tr("%1 %2 instead of %3").arg(in_sentence(parameter.name), own, its));
     }
     const auto more = named.size() - most_named;
     return named.mid(0, most_named).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
 }
 
-/// Which run's iterations are the shortest, and how far behind the longest are; empty where `best` is it, or not all
-/// have any.
+/// Which run's iterations are the shortest, and how far behind the longest are; empty where `best` is it (none is: the
+/// number of runs), or not all have any.
 QString quickest_words(const std::vector<const RunData*>& runs, std::size_t best) {
     std::size_t quickest = 0, slowest = 0;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -227,13 +230,20 @@ QString quickest_words(const std::vector<const RunData*>& runs, std::size_t best
         if (*runs[i]->info.iteration_s > *runs[slowest]->info.iteration_s) slowest = i;
     }
     const double least = *runs[quickest]->info.iteration_s, most = *runs[slowest]->info.iteration_s;
-    if (*runs[best]->info.iteration_s == least || !(least > 0)) return {};
+    if ((best < runs.size() && *runs[best]->info.iteration_s == least) || !(least > 0) || least == most) return {};
     const QString why = instead_words(runs, slowest, quickest);
-    return QObject::tr(". Run %1 is quickest: %2 of network time an iteration; run %3 takes %4 × as long%5")
+    return QObject::tr("Run %1 is quickest: %2 of network time an iteration; run %3 takes %4 × as long%5")
         .arg(runs[quickest]->info.id)
         .arg(duration(least))
         .arg(runs[slowest]->info.id)
         .arg(three_digits(most / least), why.isEmpty() ? QString{} : QObject::tr(", with %1").arg(why));
+}
+
+/// Of a loss: runs of other seeds differ by more.
+constexpr double alike = 1e-3;
+
+QString joined(const QString& first, const QString& second) {
+    return second.isEmpty() ? first : first + QStringLiteral(". ") + second;
 }
 
 }  // namespace
@@ -260,6 +270,10 @@ QString best_words(const std::vector<const RunData*>& runs) {
         for (std::size_t i = 2; i < runs.size(); ++i)
             if (value(runs[i]) < value(runs[other])) other = i;
     const double mine = value(runs[best]), theirs = value(runs[other]);
+    const auto same = [&](const RunData* run) { return std::abs(value(run) - mine) <= alike * std::abs(mine); };
+    if (by_loss && std::all_of(runs.begin(), runs.end(), same))
+        return joined(QObject::tr("The runs' last validation losses are alike: %1").arg(words(mine)),
+                      quickest_words(runs, runs.size()));
     if (mine == theirs)
         return QObject::tr("Run %1 and run %2 are alike: %3 %4")
             .arg(runs[best]->info.id)
@@ -272,7 +286,7 @@ QString best_words(const std::vector<const RunData*>& runs) {
     const QString instead = instead_words(runs, best, other);
     text +=
         instead.isEmpty() ? QObject::tr("; no parameter differs between them") : QObject::tr(", with %1").arg(instead);
-    return by_loss ? text + quickest_words(runs, best) : text;
+    return by_loss ? joined(text, quickest_words(runs, best)) : text;
 }
 
 }  // namespace skippipe

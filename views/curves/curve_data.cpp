@@ -158,7 +158,7 @@ std::vector<Grouping> groupings(const std::vector<const RunData*>& runs) {
     for (const auto& parameter : differing(runs)) {
         if (parameter.pointer.ends_with("/seed")) continue;
         Grouping grouping{parameter.name, {}};
-        const QString last = parameter.name.section(", ", -1);
+        const QString last = in_sentence(parameter.name);
         for (const auto& value : parameter.values) grouping.keys << last + ' ' + value;
         found.push_back(std::move(grouping));
     }
@@ -173,7 +173,7 @@ QStringList seed_groups(const std::vector<const RunData*>& runs) {
     if (!std::all_of(parameters.begin(), parameters.end(), is_label)) std::erase_if(parameters, is_label);
     QStringList words(static_cast<qsizetype>(runs.size()));
     for (const auto& parameter : parameters) {
-        const QString last = parameter.name.section(", ", -1);
+        const QString last = in_sentence(parameter.name);
         for (qsizetype i = 0; i < words.size(); ++i)
             words[i] += (words[i].isEmpty() ? QString{} : QStringLiteral(", ")) + last + ' ' + parameter.values[i];
     }

@@ -18,13 +18,6 @@
 namespace skippipe {
 namespace {
 
-/// Units are said beside the label; "seconds_per_sample_per_block" needs no "s" in its name.
-QString without_unit(QString key) {
-    for (const char* tail : {"_bytes_per_s", "_seconds", "_s"})
-        if (key.endsWith(QLatin1String(tail))) return key.chopped(static_cast<qsizetype>(qstrlen(tail)));
-    return key;
-}
-
 /// "Samples per microbatch" needs no "samples" after it.
 bool says_unit(const QString& label, const QString& unit) {
     return unit.size() > 2 ? label.contains(unit, Qt::CaseInsensitive) : label.endsWith(unit, Qt::CaseInsensitive);
@@ -47,28 +40,6 @@ QString tip_of(const Info& info) {
 }
 
 }  // namespace
-
-QString label_of(const char* key) {
-    // Where the key says it in the wrong order.
-    static const std::map<std::string_view, const char*> words{
-        {"plan_blocks", "Planner chooses blocks"},
-        {"microbatch_samples", "Samples per microbatch"},
-        {"microbatch_sizes", "Samples, microbatch by microbatch"},
-        {"memory_microbatches", "Microbatches in memory"},
-        {"memory_bytes", "Memory"},
-        {"up_bytes_per_s", "Uplink"},
-        {"down_bytes_per_s", "Downlink"},
-        {"seeds", "Number of seeds"},
-        {"at_s", "Network time"},
-        {"at_iteration", "Iteration, from 0"},
-        {"probability_per_iteration", "Chance an iteration"},
-        {"rejoin_after_s", "Lasts for"},
-    };
-    if (const auto known = words.find(key); known != words.end()) return QObject::tr(known->second);
-    QString text = without_unit(QString::fromUtf8(key)).replace('_', ' ');
-    if (!text.isEmpty()) text[0] = text[0].toUpper();
-    return text;
-}
 
 FormRows::FormRows(QWidget* parent) : QWidget(parent), rows_(new QFormLayout(this)) {
     rows_->setContentsMargins(0, 0, 0, 0);

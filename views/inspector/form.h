@@ -20,9 +20,6 @@ class QLineEdit;
 
 namespace skippipe {
 
-/// "skip_ratio" as "Skip ratio".
-QString label_of(const char* key);
-
 /// A form's rows without the type of what they edit: editors with text in and text out.
 class FormRows : public QWidget {
     Q_OBJECT

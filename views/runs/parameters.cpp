@@ -8,20 +8,30 @@
 #include <nlohmann/json.hpp>
 
 #include "core/analysis/compare.h"
+#include "core/experiment/failure_text.h"
 #include "core/experiment/io.h"
+#include "views/inspector/field_text.h"
 
 namespace skippipe {
 namespace {
 
-/// "/pipeline/skip_ratio" as "pipeline, skip ratio".
-QString parameter_name(const std::string& pointer) {
-    QString name = QString::fromStdString(pointer.substr(1));
-    return name.replace('/', ", ").replace('_', ' ');
+/// The document with each of its failures as one line: field by field they say nothing.
+nlohmann::ordered_json comparable(const Experiment& experiment) {
+    auto json = to_json(experiment);
+    auto& failures = json["failures"] = nlohmann::ordered_json::array();
+    for (const auto& failure : experiment.failures) failures.push_back(failure_line(failure));
+    return json;
 }
 
 bool is_canvas_place(const std::string& pointer) { return pointer.ends_with("/x") || pointer.ends_with("/y"); }
 
 QString value_words(const nlohmann::ordered_json& json) {
+    if (json.is_structured() && json.empty()) return QObject::tr("none");
+    if (json.is_array() && json.front().is_string()) {
+        QStringList lines;
+        for (const auto& line : json) lines << QString::fromStdString(line.get<std::string>());
+        return lines.join(QStringLiteral("; "));
+    }
     return QString::fromStdString(json.is_string() ? json.get<std::string>() : json.dump());
 }
 
@@ -39,15 +49,21 @@ void flatten(const nlohmann::ordered_json& json, const std::string& at,
 
 std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
     std::vector<nlohmann::ordered_json> experiments;
-    for (const auto* run : runs) experiments.push_back(to_json(run->experiment));
+    for (const auto* run : runs) experiments.push_back(comparable(run->experiment));
     std::vector<Parameter> found;
     for (const auto& parameter : differing_parameters(experiments)) {
         if (is_canvas_place(parameter.pointer)) continue;
-        found.push_back({parameter.pointer, parameter_name(parameter.pointer), {}});
+        found.push_back({parameter.pointer, place_words(parameter.pointer), {}});
         for (const auto& text : parameter.values)
-            found.back().values << (text ? value_words(nlohmann::ordered_json::parse(*text)) : QObject::tr("absent"));
+            found.back().values << (text ? value_words(nlohmann::ordered_json::parse(*text)) : QObject::tr("none"));
     }
     return found;
+}
+
+QString in_sentence(const QString& name) {
+    QString last = name.section(QStringLiteral(", "), -1);
+    if (last.size() > 1 && last[1].isLower()) last[0] = last[0].toLower();
+    return last;
 }
 
 std::vector<Parameter> in_common(const std::vector<const RunData*>& runs) {
@@ -56,9 +72,9 @@ std::vector<Parameter> in_common(const std::vector<const RunData*>& runs) {
     std::set<QString> told;
     for (const auto& parameter : differing(runs)) told.insert(parameter.name);
     std::vector<std::pair<std::string, QString>> all;
-    flatten(to_json(runs.front()->experiment), {}, all);
+    flatten(comparable(runs.front()->experiment), {}, all);
     for (const auto& [pointer, value] : all) {
-        const QString name = parameter_name(pointer);
+        const QString name = place_words(pointer);
         if (told.count(name) > 0 || is_canvas_place(pointer)) continue;
         found.push_back({pointer, name, QStringList(static_cast<qsizetype>(runs.size()), value)});
     }

@@ -12,12 +12,14 @@ namespace skippipe {
 
 struct Parameter {
     std::string pointer;  ///< "/pipeline/skip_ratio"
-    QString name;         ///< "pipeline, skip ratio"
+    QString name;         ///< "Skip ratio", "n3, memory"
     QStringList values;   ///< one a run
 };
 
 /// What differs between the runs' experiments, canvas places left out; none for fewer than two runs.
 std::vector<Parameter> differing(const std::vector<const RunData*>& runs);
+/// The name as part of a sentence, without whose it is: "skip ratio".
+QString in_sentence(const QString& name);
 /// What is the same in all of them; of one run everything.
 std::vector<Parameter> in_common(const std::vector<const RunData*>& runs);
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/experiment/io.h"
+#include "views/inspector/field_text.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_list.h"
 
@@ -94,7 +95,7 @@ void RunList::offer_parameters(QMenu& menu) {
     auto* more = menu.addMenu(tr("Parameters"));
     more->setObjectName("parameter_columns");
     for (const QString& pointer : pointers) {
-        auto* action = more->addAction(QString(pointer).mid(1).replace('/', ", ").replace('_', ' '));
+        auto* action = more->addAction(place_words(pointer.toStdString()));
         action->setCheckable(true);
         action->setChecked(parameter_columns().contains(pointer));
         connect(action, &QAction::toggled, this, [this, pointer](bool on) {

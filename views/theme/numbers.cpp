@@ -42,7 +42,8 @@ QString change(double share) {
 
 QString change_in_points(double share) {
     const QString sign = share < 0 ? QString{QChar{0x2212}} : QStringLiteral("+");
-    return QObject::tr("%1%2 points").arg(sign, three_digits(100 * std::abs(share)));
+    const double points = 100 * std::abs(share);
+    return QObject::tr("%1%2 points").arg(sign, QString::number(points, 'f', points < 1 ? 2 : 1));
 }
 
 QString tick(double seconds, double step) {

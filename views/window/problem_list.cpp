@@ -3,26 +3,16 @@
 
 #include <algorithm>
 
-#include "views/inspector/form.h"
+#include "views/inspector/field_text.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
 namespace {
 
-/// "Stages: " of "/pipeline/stages"; of an element of a list, the list's name and its place: "Nodes 3, latency: ".
+/// "Stages: " of "/pipeline/stages".
 QString subject_words(const std::string& pointer) {
-    QStringList words;
-    for (const auto& part : QString::fromStdString(pointer).split('/', Qt::SkipEmptyParts)) {
-        bool is_number = false;
-        const int number = part.toInt(&is_number);
-        if (is_number && !words.isEmpty())
-            words.last() += QStringLiteral(" %1").arg(number + 1);
-        else
-            words << label_of(part.toUtf8().constData());
-    }
-    if (words.size() > 1 && !words.front().contains(' ')) words.removeFirst();  // the part of the document it is in
-    for (qsizetype i = 1; i < words.size(); ++i) words[i] = words[i].toLower();
-    return words.isEmpty() ? QString{} : words.join(", ") + ": ";
+    const QString words = place_words(pointer);
+    return words.isEmpty() ? words : words + ": ";
 }
 
 /// Nodes that hold a stage and get no microbatch: no fault, but seldom meant.
