@@ -230,8 +230,10 @@ private Q_SLOTS:
         auto& page = window->watch_page();
         bool listed = false;
         for (const auto* box : page.findChildren<QComboBox*>())
-            listed = listed || box->currentText() == QString("Run %1, recorded, finished").arg(run);
-        QVERIFY2(listed, "by its name");
+            listed = listed || box->currentText() == QString("Run %1, recorded, %2, finished")
+                                                         .arg(run)
+                                                         .arg(QString::fromStdString(recorded.planned->plan.planner));
+        QVERIFY2(listed, "by its name and planner");
         const auto* by_node = page.findChild<QTabWidget*>("idle_tabs")->widget(2);
         const auto* legend = qobject_cast<const SplitTable*>(by_node);
         QVERIFY(legend != nullptr && legend->legend().text().contains("Works"));
@@ -284,17 +286,40 @@ private Q_SLOTS:
         c.experiment.pipeline.planner = "1f1b";
         const QString words = plain(best_words({&a, &b, &c}));
         QVERIFY2(words.startsWith("Run 2 is best: last validation loss 2"), qPrintable(words));
-        QVERIFY2(words.contains("Run 1 is quickest: 1.00 s of network time an iteration; run 3 takes 4"),
+        QVERIFY2(words.contains("Run 1 is quickest, with 1.00 s of network time an iteration: run 2 takes 2.00 × as "
+                                "long, run 3 4.00 ×"),
                  qPrintable(words));
-        QVERIFY2(words.endsWith("planner 1f1b instead of " + QString::fromStdString(a.experiment.pipeline.planner)),
-                 qPrintable(words));
+        QVERIFY2(
+            words.endsWith("planner " + QString::fromStdString(a.experiment.pipeline.planner) + " instead of 1f1b"),
+            qPrintable(words));
         b.info.iteration_s = 0.5;
         QVERIFY(!best_words({&a, &b, &c}).contains("quickest"));  // it is the best one
         // Losses that differ by less than those of two seeds are no reason.
         b.info.last_validation_loss = 3.0001, c.info.last_validation_loss = 3.0002;
         const QString alike = plain(best_words({&a, &b, &c}));
         QVERIFY2(alike.startsWith("The runs' last validation losses are alike: 3"), qPrintable(alike));
-        QVERIFY2(alike.contains("Run 2 is quickest: 500 ms"), qPrintable(alike));
+        QVERIFY2(alike.contains("Run 2 is quickest, with 500 ms"), qPrintable(alike));
+    }
+
+    /// Shares of iterations that differ in length say nothing of each other: causes are held against each other as
+    /// time.
+    void idle_time_is_compared_as_time() {
+        RunData quick, slow;
+        quick.info.id = 1, slow.info.id = 2;
+        quick.info.iteration_s = 1, slow.info.iteration_s = 5;
+        quick.explained_iterations = slow.explained_iterations = 1;
+        quick.idle_share[0] = 0.2, slow.idle_share[0] = 0.1;  // 0.2 s and 0.5 s
+        quick.plan.stages = slow.plan.stages = {{0}, {1}, {2}};
+        quick.plan.paths = {{MicrobatchIndex(0), {0, 2}}};
+        slow.plan.paths = {{MicrobatchIndex(0), {0, 1, 2}}};
+        const auto rows = differences({&quick, &slow});
+        const auto named = [&](const QString& name) {
+            return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+        };
+        const auto cause = named(cause_words(IdleCause(0)));
+        QCOMPARE(plain(cause.values[1]), QString("500 ms"));
+        QVERIFY(cause.verdicts[1] == Verdict::worse);
+        QCOMPARE(named("Stages a microbatch visits").values, QStringList({"2 of 3", "3 of 3"}));
     }
 
     /// Parameters are called as in the form; a failure is one line, not five.
@@ -380,7 +405,7 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window.feed().data(run) != nullptr && !window.feed().is_loading(), patient_ms);
         QStringList words;
         for (const auto* label : window.watch_page().findChildren<QLabel*>()) words << label->text();
-        QVERIFY2(words.join('\n').contains("iteration 4 of 4, spans of 2 of them kept"), qPrintable(words.join('\n')));
+        QVERIFY2(words.join('\n').contains("Iteration 4 of 4, spans of 2 of them kept"), qPrintable(words.join('\n')));
     }
 
     /// A process that is stopped gives no sign of life.

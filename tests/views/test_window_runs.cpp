@@ -267,7 +267,7 @@ private Q_SLOTS:
         bool iterations_differ = false;
         for (int row = 0; row < window.compare_page().table().rowCount(); ++row)
             iterations_differ =
-                iterations_differ || window.compare_page().table().item(row, 0)->text().contains("iterations");
+                iterations_differ || window.compare_page().table().item(row, 0)->text() == "Iterations";
         QVERIFY(iterations_differ);
 
         while (window.document().undo_stack().canUndo()) window.document().undo_stack().undo();

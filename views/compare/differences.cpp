@@ -34,7 +34,7 @@ struct Kind {
 constexpr Kind less_is_better{DifferenceSection::results, Better::smaller};
 constexpr Kind more_is_better{DifferenceSection::results, Better::larger};
 constexpr Kind share_of_time{DifferenceSection::results, Better::smaller, Compared::points};
-constexpr Kind idle_cause{DifferenceSection::idle, Better::smaller, Compared::points};
+constexpr Kind idle_cause{DifferenceSection::idle, Better::smaller};
 constexpr Kind what_it_took{DifferenceSection::cost};
 
 Verdict verdict(double now, double base, Better better) {
@@ -83,7 +83,7 @@ void add_accounting(const std::vector<const RunData*>& runs, std::vector<Differe
             return found == totals.end() ? Number{} : Number{get(found->second)};
         };
     };
-    const auto count = [](double n) { return n < 1e6 ? QString::number(n, 'f', 0) : quantity(n, {}); };
+    const auto count = [](double n) { return n < 1e6 ? whole_number(n) : quantity(n, {}); };
     const auto unit = [](const char* name) { return [name](double value) { return quantity(value, name); }; };
     const auto add = [&](const QString& name, double (*get)(const Accounting&), const auto& words) {
         rows.push_back(metric(name, runs, of(get), words, what_it_took));
@@ -112,6 +112,21 @@ void add_accounting(const std::vector<const RunData*>& runs, std::vector<Differe
     rows.push_back(std::move(line));
 }
 
+/// Of how many stages a microbatch visits how many: planners of full pipelines skip none, whatever the skip ratio says.
+DifferenceRow stages_visited(const std::vector<const RunData*>& runs) {
+    DifferenceRow row;
+    row.name = QObject::tr("Stages a microbatch visits");
+    row.is_metric = true;
+    for (const auto* run : runs) {
+        const auto& paths = run->plan.paths;
+        row.values << (paths.empty()
+                           ? QString{}
+                           : QObject::tr("%1 of %2").arg(paths.front().nodes.size()).arg(run->plan.stages.size()));
+    }
+    finish(row);
+    return row;
+}
+
 void add_parameters(const std::vector<Parameter>& parameters, bool differ, std::vector<DifferenceRow>& rows) {
     for (const auto& parameter : parameters) {
         DifferenceRow row;
@@ -130,7 +145,7 @@ QString describe(DifferenceSection section) {
     switch (section) {
         case DifferenceSection::parameters: return QObject::tr("Parameters that differ");
         case DifferenceSection::results: return QObject::tr("Results");
-        case DifferenceSection::idle: return QObject::tr("Idle time by cause");
+        case DifferenceSection::idle: return QObject::tr("Idle time by cause, of a node in an iteration");
         case DifferenceSection::cost: return QObject::tr("What it took");
         case DifferenceSection::same_parameters: return QObject::tr("Parameters that are the same");
     }
@@ -143,6 +158,7 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     add_parameters(differing(runs), true, rows);
     const auto seconds = [](double s) { return duration(s); };
     const auto plain = [](double v) { return three_digits(v); };
+    rows.push_back(stages_visited(runs));
     rows.push_back(metric(
         QObject::tr("Iteration, network time"), runs, [](const RunData& r) { return r.info.iteration_s; }, seconds,
         less_is_better));
@@ -160,10 +176,14 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
         },
         [](double part) { return percent(part); }, share_of_time));
     for (std::size_t c = 0; c < idle_causes; ++c) {
+        // As time, not as a share of it: iterations may differ in length.
         auto row = metric(
             cause_words(static_cast<IdleCause>(c)), runs,
-            [c](const RunData& r) { return r.explained_iterations > 0 ? Number{r.idle_share[c]} : Number{}; },
-            [](double part) { return percent(part); }, idle_cause);
+            [c](const RunData& r) {
+                return r.explained_iterations > 0 && r.info.iteration_s ? Number{r.idle_share[c] * *r.info.iteration_s}
+                                                                        : Number{};
+            },
+            seconds, idle_cause);
         if (std::any_of(runs.begin(), runs.end(), [c](const RunData* r) { return r->idle_share[c] > 5e-6; }))
             rows.push_back(std::move(row));
     }
@@ -176,8 +196,8 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
         QObject::tr("Bits per byte"), runs, [](const RunData& r) { return last_metric(r, "bits_per_byte"); }, plain,
         less_is_better));
     rows.push_back(metric(
-        QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; }, plain,
-        more_is_better));
+        QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; },
+        [](double v) { return v < 1000 ? three_digits(v) : whole_number(v); }, more_is_better));
     add_accounting(runs, rows);
     rows.push_back(metric(
         QObject::tr("Network time"), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds,
@@ -220,7 +240,26 @@ QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, 
     return named.mid(0, most_named).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
 }
 
-/// Which run's iterations are the shortest, and how far behind the longest are; empty where `best` is it (none is: the
+/// "run 4 takes 1.32 x as long, run 3 4.20 x", the next first.
+QString behind_words(const std::vector<const RunData*>& runs, std::size_t quickest) {
+    constexpr std::size_t most_named = 4;
+    std::vector<const RunData*> others;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (i != quickest) others.push_back(runs[i]);
+    std::stable_sort(others.begin(), others.end(),
+                     [](const RunData* a, const RunData* b) { return *a->info.iteration_s < *b->info.iteration_s; });
+    QStringList words;
+    for (std::size_t i = 0; i < std::min(most_named, others.size()); ++i) {
+        const QString times = three_digits(*others[i]->info.iteration_s / *runs[quickest]->info.iteration_s);
+        words << (i == 0 ? QObject::tr("run %1 takes %2 × as long").arg(others[i]->info.id).arg(times)
+                         : QObject::tr("run %1 %2 ×").arg(others[i]->info.id).arg(times));
+    }
+    if (others.size() > most_named) words << QObject::tr("%1 more longer still").arg(others.size() - most_named);
+    return words.join(QStringLiteral(", "));
+}
+
+/// Which run's iterations are the shortest, how far behind the others are, and what it has that the
+/// slowest has not; empty where `best` is it (none is: the
 /// number of runs), or not all have any.
 QString quickest_words(const std::vector<const RunData*>& runs, std::size_t best) {
     std::size_t quickest = 0, slowest = 0;
@@ -231,12 +270,11 @@ QString quickest_words(const std::vector<const RunData*>& runs, std::size_t best
     }
     const double least = *runs[quickest]->info.iteration_s, most = *runs[slowest]->info.iteration_s;
     if ((best < runs.size() && *runs[best]->info.iteration_s == least) || !(least > 0) || least == most) return {};
-    const QString why = instead_words(runs, slowest, quickest);
-    return QObject::tr("Run %1 is quickest: %2 of network time an iteration; run %3 takes %4 × as long%5")
+    const QString why = instead_words(runs, quickest, slowest);
+    return QObject::tr("Run %1 is quickest, with %2 of network time an iteration: %3%4")
         .arg(runs[quickest]->info.id)
-        .arg(duration(least))
-        .arg(runs[slowest]->info.id)
-        .arg(three_digits(most / least), why.isEmpty() ? QString{} : QObject::tr(", with %1").arg(why));
+        .arg(duration(least), behind_words(runs, quickest),
+             why.isEmpty() ? QString{} : QObject::tr(". It has %1").arg(why));
 }
 
 /// Of a loss: runs of other seeds differ by more.

@@ -24,11 +24,6 @@ Verdict verdict_of(const Spread& spread) {
     return *spread.share < 1 ? Verdict::better : Verdict::worse;
 }
 
-QString chance_words(const std::optional<double>& p) {
-    if (!p) return {};
-    return *p < 0.001 ? QObject::tr("< 0.001") : QString::number(*p, 'f', 3);
-}
-
 /// The number of each run's group, and the groups' words, as they come.
 std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList& groups) {
     std::pair<std::vector<std::size_t>, QStringList> found;

@@ -30,14 +30,40 @@ template <class Words>
 QString money_or_time(const Spread& spread, const Words& words) {
     if (!spread.mean) return QObject::tr("not reached");
     const QString text = words(*spread.mean);
-    return spread.values.size() < 2 ? text
-                                    : QObject::tr("%1 (%2 to %3)").arg(text, words(*spread.least), words(*spread.most));
+    const QString least = words(*spread.least), most = words(*spread.most);
+    return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, least, most);
 }
 
 QStringList run_numbers(const std::vector<RunId>& runs) {
     QStringList numbers;
     for (const RunId run : runs) numbers << QString::number(run);
     return numbers;
+}
+
+/// What was trained with: planners of full pipelines skip nothing, whatever the experiment says.
+double skip_ratio_of(const RunData& run) {
+    const auto& paths = run.plan.paths;
+    const bool is_full = !paths.empty() && paths.front().nodes.size() == run.plan.stages.size();
+    return is_full ? 0 : run.experiment.pipeline.skip_ratio;
+}
+
+/// Which skip ratio gets there first.
+QString verdict_words(const std::vector<SkipWorth>& rows) {
+    if (rows.size() == 1)
+        return QObject::tr(
+                   "All of these runs skip %1: runs at another skip ratio, as a sweep makes them, would tell "
+                   "whether it is worth it. ")
+            .arg(percent(rows.front().skip_ratio));
+    const SkipWorth *best = nullptr, *first = &rows.front();
+    for (const auto& row : rows)
+        if (row.network_s.mean && (best == nullptr || *row.network_s.mean < *best->network_s.mean)) best = &row;
+    if (best == nullptr || !first->network_s.mean) return {};
+    if (best == first)
+        return QObject::tr("It is not: skipping %1 gets there first, after %2. ")
+            .arg(percent(first->skip_ratio), duration(*first->network_s.mean));
+    return QObject::tr("It is: skipping %1 gets there after %2, %3 of what skipping %4 takes. ")
+        .arg(percent(best->skip_ratio), duration(*best->network_s.mean),
+             percent(*best->network_s.mean / *first->network_s.mean), percent(first->skip_ratio));
 }
 
 /// All but the skip ratio and what no plan depends on.
@@ -122,8 +148,8 @@ void WorthPanel::changeEvent(QEvent* event) {
 void WorthPanel::show_runs(const std::vector<const RunData*>& runs) {
     shown_.clear();
     for (const auto* run : runs)
-        shown_.push_back({run->info.id, run->experiment.pipeline.skip_ratio,
-                          run->experiment.model == document_.experiment().model, run->metrics});
+        shown_.push_back(
+            {run->info.id, skip_ratio_of(*run), run->experiment.model == document_.experiment().model, run->metrics});
     if (!isVisible()) return;  // drawn when it is shown
     plan_again();
     draw();
@@ -224,7 +250,8 @@ void WorthPanel::draw() {
     figure_->setToolTip(figure_->isEnabled() ? QString{} : tr("The open experiment has no prices"));
     if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
     if (any)
-        words_->setText(tr("Of %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
+        words_->setText(verdict_words(worths_.rows) +
+                        tr("Of %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
                            "least and most over seeds%3")
                             .arg(QString::fromStdString(experiment.name),
                                  QString::fromStdString(experiment.pipeline.planner), what_is_left_out()));
@@ -259,10 +286,9 @@ void WorthPanel::fill_table() {
         const auto& row = worths_.rows[static_cast<std::size_t>(r)];
         const auto& compared = has_money && figure_->currentIndex() == in_money ? row.money : row.network_s;
         QStringList cells{three_digits(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
-                          compared.p ? three_digits(*compared.p) : QString{},
-                          money_or_time(row.network_s, [](double v) { return duration(v); })};
+                          chance_words(compared.p), money_or_time(row.network_s, [](double v) { return duration(v); })};
         if (has_money) cells << money_or_time(row.money, [](double v) { return three_digits(v); });
-        cells << duration(row.iteration_s) << money_or_time(row.iterations, [](double v) { return three_digits(v); })
+        cells << duration(row.iteration_s) << money_or_time(row.iterations, [](double v) { return whole_number(v); })
               << tr("%1 of %2").arg(row.network_s.values.size()).arg(row.runs);
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
@@ -311,7 +337,8 @@ void WorthPanel::draw_curve() {
     plot_->rescaleAxes();
     const double high = most.isEmpty() ? 1 : *std::max_element(most.begin(), most.end());
     plot_->yAxis->setRange(0, 1.08 * high);
-    plot_->xAxis->setRange(plot_->xAxis->range().lower - 0.03, plot_->xAxis->range().upper + 0.03);
+    const auto [least_x, most_x] = std::minmax_element(x.begin(), x.end());
+    if (!x.isEmpty()) plot_->xAxis->setRange(std::max(-0.03, *least_x - 0.1), std::min(1.03, *most_x + 0.1));
     const double step = of_money ? nice_step(high / 5) : clock_step(high / 5);
     auto ticks = QSharedPointer<QCPAxisTickerText>::create();
     for (int i = 0; step > 0 && i * step <= 1.08 * high; ++i) {

@@ -143,7 +143,7 @@ QToolButton* CurvePanel::view_button() {
     log_y_ = toggle(tr("Logarithmic y"), {});
     for (auto* action : {log_x_, log_y_}) connect(action, &QAction::toggled, this, &CurvePanel::show_all);
     follow_ = toggle(tr("Follow"), tr("What is in sight, once zoomed, goes on with the newest points"));
-    menu->addSection(tr("Smoothing"));
+    add_heading(menu, tr("Smoothing"));
     auto* group = new QActionGroup(menu);
     for (const auto& [words, weight] : smoothings) {
         auto* action = toggle(tr(words), {});

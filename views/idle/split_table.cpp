@@ -19,8 +19,7 @@ namespace {
 
 constexpr int split_role = Qt::UserRole;
 constexpr int share_width = 76, least_split_width = 60;
-constexpr std::size_t most_named = 5;
-constexpr double least_named_share = 0.02;
+constexpr double least_named_share = 0.005;  ///< of all rows: of one row it may be much
 
 QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.3); }
 
@@ -104,16 +103,15 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
     explain();
 }
 
-/// The causes that take most, in the order of the bars; a row's card names all of them.
+/// The causes of the bars, in their order; a row's card names all of them.
 void SplitTable::explain() {
     const auto entry = [](const QColor& colour, const QString& words) {
         return QStringLiteral("<span style=\"color:%1\">■</span>&nbsp;%2")
             .arg(colour.name(), words.toHtmlEscaped().replace(' ', QStringLiteral("&nbsp;")));
     };
     QStringList entries{entry(busy_colour(), tr("Works"))};
-    std::size_t named = 0;
     for (const auto cause : causes_by_length(sum_)) {
-        if (!(sum_.idle_s[cause] > least_named_share * sum_.whole_s()) || named++ == most_named) break;
+        if (!(sum_.idle_s[cause] > least_named_share * sum_.whole_s())) break;
         const auto one = static_cast<IdleCause>(cause);
         entries << entry(cause_colour(theme(), one), cause_words(one));
     }

@@ -6,14 +6,17 @@
 #include <QObject>
 #include <QStringList>
 
+#include "core/analysis/reductions.h"
 #include "core/planner/explain/explain.h"
 #include "core/planner/timeline/evaluator.h"
+#include "views/plan/why_panel.h"
 #include "views/theme/numbers.h"
 
 namespace skippipe {
 namespace {
 
-constexpr double no_change = 5e-7;  ///< of the iteration
+constexpr double no_change = 5e-7;     ///< of the iteration
+constexpr double worth_saying = 0.01;  ///< the same: what is less helps nobody
 
 QString change_words(double change) {
     return change < -no_change  ? QObject::tr("an iteration is %1 shorter").arg(percent(-change))
@@ -34,9 +37,23 @@ QString thing_words(const WhatIf& what) {
     return name;
 }
 
+/// What other ways to sum gradients would take, where the iteration ends with them; none where it does not, or none
+/// helps.
+QStringList sums_words(const Problem& problem, const Plan& plan, const Timeline& timeline, const Explanation& why,
+                       WireType wire) {
+    QStringList lines;
+    const double share = why.all_reduce_s / timeline.iteration_s;
+    if (share < worth_saying) return lines;
+    lines << QObject::tr("%1 of the iteration it waits for sums of gradients alone").arg(percent(share));
+    for (const auto& other : other_reductions(problem, plan, timeline, wire))
+        if (other.complete && other.rule != AllReduceRule::free && other.change < -worth_saying)
+            lines << QObject::tr("%1: %2").arg(reduction_words(other), change_words(other.change));
+    return lines;
+}
+
 }  // namespace
 
-QString what_helps(const Problem& problem, const Plan& plan, const std::string& node) {
+QString what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
     const Timeline timeline = evaluate(problem, plan);
     const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), node);
     if (!timeline.complete || place == problem.node_ids.end()) return QObject::tr("The plan does not come to its end");
@@ -52,8 +69,14 @@ QString what_helps(const Problem& problem, const Plan& plan, const std::string& 
     const auto why = explain(problem, plan, timeline);
     const auto best =
         std::find_if(why.what_ifs.begin(), why.what_ifs.end(), [](const WhatIf& w) { return w.complete; });
-    if (best != why.what_ifs.end() && best->change < -no_change)
+    if (best != why.what_ifs.end() && best->change < -worth_saying)
         lines << QObject::tr("Most of all would help %1: %2").arg(thing_words(*best), change_words(best->change));
+    else
+        lines << QObject::tr(
+                     "No node or link alone, twice as fast, makes an iteration even %1 shorter: what it waits "
+                     "for is spread over many")
+                     .arg(percent(worth_saying));
+    lines << sums_words(problem, plan, timeline, why, wire);
     return lines.join('\n');
 }
 

@@ -185,16 +185,24 @@ void WhyPanel::show_change(int row, bool complete, double by) {
     item->setForeground(!complete || by > no_change ? theme().bad : same ? theme().text_2 : theme().good);
 }
 
+QString reduction_words(const ReductionWhatIf& other) {
+    if (other.wire)
+        return QObject::tr("Gradients travel as %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}));
+    switch (other.rule) {
+        case AllReduceRule::planned:
+            return other.pieces == PieceForm::exchange
+                       ? QObject::tr("Gradients as transfers, all parts to all in one round")
+                       : QObject::tr("Gradients as transfers, exchanged directly in two rounds");
+        case AllReduceRule::charged: return QObject::tr("Gradients charged as a ring");
+        case AllReduceRule::free: return QObject::tr("Gradients summed for free");
+    }
+    return {};
+}
+
 void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {
     const int row = what_ifs_->rowCount();
     what_ifs_->insertRow(row);
-    const QString words =
-        other.wire ? tr("Gradients travel as %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}))
-        : other.rule == AllReduceRule::planned ? other.pieces == PieceForm::exchange
-                                                     ? tr("Gradients as transfers, all parts to all in one round")
-                                                     : tr("Gradients as transfers, exchanged directly in two rounds")
-        : other.rule == AllReduceRule::charged ? tr("Gradients charged as a ring")
-                                               : tr("Gradients summed for free");
+    const QString words = reduction_words(other);
     const QString where =
         other.wire ? tr("training, gradient wire: %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}))
                    : tr("costs, all-reduce: %1").arg(QString::fromStdString(std::string{name_of(other.rule)}));

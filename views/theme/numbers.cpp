@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QLocale>
 #include <QObject>
 #include <QStringList>
 
@@ -28,6 +29,12 @@ QString clock_words(double seconds) {
 
 QString three_digits(double value) { return QString::fromStdString(format_number(value)); }
 
+QString whole_number(double value) {
+    return QLocale(QLocale::English, QLocale::UnitedStates)
+        .toString(static_cast<qlonglong>(std::llround(value)))
+        .replace(',', thin);
+}
+
 QString quantity(double value, const QString& unit) {
     return QString::fromStdString(format_si(value, unit.toStdString()));
 }
@@ -44,6 +51,11 @@ QString change_in_points(double share) {
     const QString sign = share < 0 ? QString{QChar{0x2212}} : QStringLiteral("+");
     const double points = 100 * std::abs(share);
     return QObject::tr("%1%2 points").arg(sign, QString::number(points, 'f', points < 1 ? 2 : 1));
+}
+
+QString chance_words(const std::optional<double>& p) {
+    if (!p) return {};
+    return *p < 0.001 ? QObject::tr("< 0.001") : QString::number(*p, 'f', 3);
 }
 
 QString tick(double seconds, double step) {

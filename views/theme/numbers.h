@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Numbers as the window writes them: three significant digits, SI prefixes, a thin space before the unit.
 #pragma once
+#include <optional>
+
 #include <QString>
 
 namespace skippipe {
 
 /// core/base/format.h's words as Qt's strings.
 QString three_digits(double value);
+/// A count, whole, in groups of three digits: "384 000".
+QString whole_number(double value);
 QString quantity(double value, const QString& unit);
 QString duration(double seconds);
 QString percent(double share);
 QString change(double share);
 /// Of a share against another one: "+11.8 points", for a difference of 0.118.
 QString change_in_points(double share);
+/// A chance by a test of significance: "0.013", "< 0.001"; empty where there was no test.
+QString chance_words(const std::optional<double>& p);
 /// A tick of a time axis whose ticks are `step` seconds apart: "0.25 s", "90 s", from two minutes on in hours, minutes
 /// and seconds, each where there are any: "27 min", "1 h 30 min".
 QString tick(double seconds, double step);

@@ -4,8 +4,10 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMenu>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <QWidgetAction>
 
 #include "views/theme/theme.h"
 
@@ -32,6 +34,17 @@ QLabel* words_label(const QString& text, const char* role) {
     label->setProperty("role", role);
     label->setWordWrap(true);
     return label;
+}
+
+void add_heading(QMenu* menu, const QString& words) {
+    if (!menu->isEmpty()) menu->addSeparator();
+    auto* label = words_label(words, "small");
+    label->setWordWrap(false);
+    label->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    auto* action = new QWidgetAction(menu);
+    action->setDefaultWidget(label);
+    action->setEnabled(false);
+    menu->addAction(action);
 }
 
 QVBoxLayout* seamless_column(QWidget* parent) {

@@ -5,6 +5,7 @@
 
 class QHBoxLayout;
 class QLabel;
+class QMenu;
 class QTableView;
 class QVBoxLayout;
 class QWidget;
@@ -20,6 +21,9 @@ void make_figures(QTableView& table, const QString& name);
 
 /// Words that wrap; `role` as the style sheet knows it: "heading", "secondary", "small".
 QLabel* words_label(const QString& text, const char* role);
+
+/// A heading above a menu's next entries: where a style sheet is set, styles draw no title of a section.
+void add_heading(QMenu* menu, const QString& words);
 
 /// A column of `parent` whose parts touch each other and its edges.
 QVBoxLayout* seamless_column(QWidget* parent);

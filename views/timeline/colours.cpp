@@ -53,7 +53,7 @@ QColor span_colour(const Theme& t, const LaneSpan& span, int lane_stage, ColourB
 QColor cause_fill(const Theme& t, IdleCause cause, ColourBy by) {
     return mix(t.surface, cause_colour(t, cause),
                by == ColourBy::cause            ? (t.dark ? 0.4 : 0.32)
-               : cause == IdleCause::fill_drain ? 0.05
+               : cause == IdleCause::fill_drain ? 0.14
                                                 : 0.1);
 }
 

@@ -56,7 +56,7 @@ void TimelinePainter::marks() {
     }
 }
 
-/// A box an iteration, with its number where that fits.
+/// A box an iteration, with its number; of narrow ones each 2nd, 5th, 10th has one.
 void TimelinePainter::ruler() {
     const TimelineBands bands = view_.bands();
     if (bands.ruler <= 0) return;
@@ -68,7 +68,9 @@ void TimelinePainter::ruler() {
                        {static_cast<float>(scale_.right), static_cast<float>(bottom)}, true);
     const auto& all = view_.data_->iterations();
     const auto* first = iteration_at(all, scale_.begin);
-    double drawn_to = scale_.left;
+    double drawn_to = scale_.left, numbered_to = scale_.left;
+    int every = 0;  // iterations between two numbers, by the width of the first box
+    std::vector<std::pair<double, std::string>> numbers;
     for (const auto* one = first; one != all.data() + all.size() && one->begin_s() <= scale_.end; ++one) {
         const double x0 = std::max(scale_.x(one->begin_s()), scale_.left),
                      x1 = std::min(scale_.x(one->end_s), scale_.right);
@@ -78,8 +80,15 @@ void TimelinePainter::ruler() {
         box(x0, top, x1, bottom, packed(mix(theme_.surface_2, theme_.text_2, even ? 0.22 : 0.1)));
         box(x1 - 1, top, x1, bottom, packed(theme_.surface));
         const std::string number = std::to_string(one->iteration + 1);
-        if (text_width(number) + 6 <= x1 - x0) text((x0 + x1 - text_width(number)) / 2, top + 1, theme_.text, number);
+        const double wide = text_width(number), whole = scale_.x(one->end_s) - scale_.x(one->begin_s());
+        if (every == 0) every = static_cast<int>(std::max(1.0, nice_step((text_width("000") + 12) / whole)));
+        const double left = (x0 + x1 - wide) / 2;
+        const bool fits = wide + 6 <= x1 - x0 || every > 1;
+        if ((one->iteration + 1) % every != 0 || !fits || left < numbered_to || left + wide > scale_.right) continue;
+        numbers.emplace_back(left, number);
+        numbered_to = left + wide + 6;
     }
+    for (const auto& [left, number] : numbers) text(left, top + 1, theme_.text, number);  // over the boxes beside them
     list_.PopClipRect();
 }
 

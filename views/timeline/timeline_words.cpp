@@ -280,19 +280,18 @@ QString counter_words(Counter counter, double value) {
 
 QStringList describe_area(const TimelineArea& area) {
     const auto& sum = area.statistics;
-    QStringList lines{
-        QObject::tr("%1 to %2, %3 lanes").arg(duration(area.begin), duration(area.end)).arg(area.lanes.size()),
-        QObject::tr("%1 operations, %2 transfers of %3")
-            .arg(sum.spans)
-            .arg(sum.transfers)
-            .arg(quantity(sum.bytes, "B")),
-        QObject::tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)))};
-    for (std::size_t c = 0; c < idle_causes; ++c) {
-        const auto words = describe(static_cast<IdleCause>(c));
+    const double length_s = area.end - area.begin;
+    QStringList lines{QObject::tr("%1 to %2 (%3), %4 lanes")
+                          .arg(moment(area.begin, length_s), moment(area.end, length_s), duration(length_s))
+                          .arg(area.lanes.size()),
+                      QObject::tr("%1 operations, %2 transfers of %3")
+                          .arg(sum.spans)
+                          .arg(sum.transfers)
+                          .arg(quantity(sum.bytes, "B")),
+                      QObject::tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)))};
+    for (std::size_t c = 0; c < idle_causes; ++c)
         if (sum.idle_s[c] > 0)
-            lines << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())) + ' ' +
-                         percent(sum.idle_s[c] / sum.seconds);
-    }
+            lines << cause_words(static_cast<IdleCause>(c)) + ' ' + percent(sum.idle_s[c] / sum.seconds);
     return lines;
 }
 

@@ -184,7 +184,7 @@ QWidget* WatchPage::timeline_bar() {
     runs_->setAccessibleName(tr("Run"));
     runs_->setMinimumWidth(160);
     runs_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    runs_->setMinimumContentsLength(22);
+    runs_->setMinimumContentsLength(30);
     colour_->addItems(
         {tr("Colour by operation"), tr("Colour by stage"), tr("Colour by microbatch"), tr("Colour by cause")});
     colour_->setAccessibleName(tr("Colour by"));
@@ -223,7 +223,7 @@ QToolButton* WatchPage::lanes_button() {
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
     const auto choices = [&](const QString& title, const auto& entries, const auto& run, int checked) {
-        menu->addSection(title);
+        add_heading(menu, title);
         auto* group = new QActionGroup(menu);
         for (const auto& [words, value] : entries) {
             auto* action = menu->addAction(words);

@@ -115,6 +115,7 @@ private:
     std::vector<IdleSplit> node_splits() const;
     bool is_of_sight() const;
     void ask_what_helps();
+    QStringList selected_words() const;
     void show_devices();
     void show_differences();
     const IterationTime* chosen_iteration() const;

@@ -57,7 +57,9 @@ void WatchPage::list_runs() {
     runs_->clear();
     for (const auto& run : runs)
         runs_->addItem(
-            tr("Run %1, %2, %3").arg(run.id).arg(QString::fromStdString(run.name), state_words(run).toLower()),
+            tr("Run %1, %2, %3, %4")
+                .arg(run.id)
+                .arg(QString::fromStdString(run.name), QString::fromStdString(run.planner), state_words(run).toLower()),
             static_cast<qlonglong>(run.id));
     runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
 }
@@ -78,11 +80,8 @@ void WatchPage::refresh() {
         return;
     }
     if (network_of_ != run_) show_network(*data);
-    QString words = tr("%1, iteration %2 of %3")
-                        .arg(QString::fromStdString(data->info.planner))
-                        .arg(data->info.iterations_done)
-                        .arg(data->info.iterations) +
-                    new_plan_words(*data);
+    QString words =
+        tr("Iteration %1 of %2").arg(data->info.iterations_done).arg(data->info.iterations) + new_plan_words(*data);
     if (data->kept_iterations < data->info.iterations_done)
         words += tr(", spans of %1 of them kept").arg(data->kept_iterations);
     if (feed_.is_loading())

@@ -12,6 +12,11 @@
 #include "views/window/watch_page.h"
 
 namespace skippipe {
+namespace {
+
+constexpr qsizetype most_nodes_named = 8;
+
+}  // namespace
 
 /// Network seconds: where the selection begins, else where the slider below the network stands.
 double WatchPage::shown_time() const {
@@ -127,7 +132,10 @@ void WatchPage::show_moment() {
     if (network_of_ == run_) network_->scene_model().show_traffic(at_moment(lanes, at_s, loads_));
     show_plan_at(one != nullptr ? (inside ? one->iteration : one->iteration + 1) : 0);
     show_events(at_s);
-    replay_->set_words(tr("%1: %2").arg(duration(at_s), traffic_words(network_->scene_model().traffic())));
+    // As finely as the timeline shows it.
+    const double seen_s = zoom_.end() - zoom_.begin();
+    const QString moment = tick(at_s, std::min(1.0, nice_step(std::max(seen_s, 1e-6) / 200)));
+    replay_->set_words(tr("%1: %2").arg(moment, traffic_words(network_->scene_model().traffic())));
 }
 
 /// Nodes serve the stages that they had then.
@@ -213,11 +221,28 @@ void WatchPage::ask_what_helps() {
     const auto words = std::make_shared<QString>();
     const std::string node = *nodes.begin();
     idle_->show_help(tr("Trying changes…"));
-    helps_.read([words, node, run = shown_] { *words = what_helps(*run->problem, run->plan, node); },
-                [this, words, node](const QString& fault) {
-                    if (selection_.now().nodes == std::set<std::string>{node})
-                        idle_->show_help(fault.isEmpty() ? *words : fault);
-                });
+    helps_.read(
+        [words, node, run = shown_] {
+            *words = what_helps(*run->problem, run->plan, node, run->experiment.training.gradient_wire);
+        },
+        [this, words, node](const QString& fault) {
+            if (selection_.now().nodes == std::set<std::string>{node})
+                idle_->show_help(fault.isEmpty() ? *words : fault);
+        });
+}
+
+/// What is selected elsewhere, or by name; none where nothing is.
+QStringList WatchPage::selected_words() const {
+    const auto& now = selection_.now();
+    QStringList lines, nodes;
+    for (const auto& node : now.nodes) nodes << QString::fromStdString(node);
+    if (nodes.size() > most_nodes_named) nodes = nodes.mid(0, most_nodes_named) << QString(QChar(0x2026));
+    if (!nodes.isEmpty()) lines << tr("Selected: %1", nullptr, static_cast<int>(nodes.size())).arg(nodes.join(", "));
+    if (now.stage) lines << tr("Stage %1: its spans stand out").arg(*now.stage);
+    if (now.microbatch)
+        lines << tr("Microbatch %1: its spans stand out, [ and ] follow it from node to node").arg(*now.microbatch);
+    if (!lines.isEmpty()) lines << QString{};
+    return lines;
 }
 
 void WatchPage::show_selected() {
@@ -234,6 +259,7 @@ void WatchPage::show_selected() {
     } else if (data != nullptr && timeline_->selected_lost()) {
         lines = describe_lost_time(*timeline_->selected_lost(), *data);
     } else {
+        lines << selected_words();
         lines << tr("Click a span or a gap, or drag over an area for its sums.")
               << tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys");
     }
@@ -294,7 +320,7 @@ void WatchPage::follow_selection() {
     timeline_->set_marked(s.nodes, s.microbatch);
     show_idle();
     show_devices();
-    show_spans();
+    show_selected();
 }
 
 }  // namespace skippipe
