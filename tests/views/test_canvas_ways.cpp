@@ -76,6 +76,17 @@ private Q_SLOTS:
         QVERIFY2(told.contains("linked already") && c.topology().links.size() == 1, qPrintable(told));
     }
 
+    /// Where links of a region begin they may end, too.
+    void a_ring_dropped_on_a_ring_links_the_regions() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        const auto before = c.topology();
+        drag_mouse(c.view, c.ring("region-1"), c.ring("region-2"));
+        QCOMPARE(c.topology().regions.size(), before.regions.size());
+        QCOMPARE(c.topology().nodes.size(), before.nodes.size());
+        QCOMPARE(c.topology().links.size(), std::size_t{1});
+    }
+
     void two_selected_regions_are_linked_by_key_and_refusals_are_told() {
         Canvas c(two_regions());
         QVERIFY(c.shown);

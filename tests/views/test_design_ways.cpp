@@ -15,6 +15,7 @@
 #include "core/experiment/validate.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
+#include "views/inspector/field_text.h"
 #include "views/theme/theme.h"
 #include "views/topology/devices.h"
 #include "views/topology/edits.h"
@@ -169,7 +170,9 @@ private Q_SLOTS:
         // 6 D F + 8 D^2 + 4 T D a token, of T tokens, at 40 % of 65 TFLOP/s.
         const ModelSpec& m = w->document().experiment().model;
         const double d = m.width, f = 344, t = m.sequence;
-        QCOMPARE(nodes[0].seconds_per_sample_per_block, (6 * d * f + 8 * d * d + 4 * t * d) * t / (65e12 * 0.4));
+        const double exact_s = (6 * d * f + 8 * d * d + 4 * t * d) * t / (65e12 * 0.4);
+        QVERIFY(std::abs(nodes[0].seconds_per_sample_per_block / exact_s - 1) < 0.005);
+        QVERIFY2(to_field(nodes[0].seconds_per_sample_per_block).size() <= 8, "three digits and the exponent are read");
         QMimeData file;
         file.setText("not a device");
         QDragEnterEvent other(at, Qt::CopyAction, &file, Qt::LeftButton, {});

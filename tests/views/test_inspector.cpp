@@ -68,6 +68,31 @@ private Q_SLOTS:
         QVERIFY2(latency->text().startsWith("500") || latency->text().startsWith("0.5"), qPrintable(latency->text()));
     }
 
+    /// What was typed and is none of the field's values does not stay: not after Escape, nor where it changed nothing.
+    void a_field_shows_a_value_of_the_document() {
+        Document document;
+        Experiment e;
+        add_node(e, {0, 0});
+        document.start_new(e);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        inspector.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&inspector));
+        auto* seeds = inspector.widget()->findChild<QLineEdit*>("seeds");
+        QVERIFY(seeds != nullptr && seeds->text() == "1");
+        type(seeds, "/2");
+        QCOMPARE(document.experiment().seeds, 1);
+        QVERIFY2(seeds->text() == "1" || seeds->property("faulty").toBool(), qPrintable(seeds->text()));
+        type(seeds, "abc");
+        QVERIFY(seeds->property("faulty").toBool());
+        seeds->setFocus();
+        QTest::keyClick(seeds, Qt::Key_Escape);
+        QCOMPARE(seeds->text(), QString("1"));
+        QVERIFY(!seeds->property("faulty").toBool());
+        QVERIFY(document.refusals().empty());
+    }
+
     void several_things_are_edited_together() {
         Document document;
         Experiment e;

@@ -154,7 +154,12 @@ void DeviceLanes::show_words() {
                                                     : found_.gpus.none.front();
         QString words = tr("No GPU here: %1").arg(in_words(none.what));
         if (!none.why.empty()) words += tr(" (%1)").arg(in_words(none.why));
-        return words_->setText(words + ". " + in_words(none.remedy));
+        const auto& nodes = document_.experiment().topology.nodes;
+        const bool none_asks =
+            std::all_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.device == "cpu"; });
+        words_->setToolTip(words);
+        return words_->setText(none_asks ? tr("No GPU was found here: all nodes use the processor")
+                                         : words + ". " + in_words(none.remedy));
     }
     const QString what = tr("A node's weights and its work are on its device. Drag it onto another");
     words_->setText((count == 1 ? tr("1 GPU is attached. ") : tr("%1 GPUs are attached. ").arg(count)) + what);

@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QShortcut>
 #include <QSignalBlocker>
 #include <QStyle>
 #include <QToolButton>
@@ -28,6 +29,9 @@ void mark(QWidget* editor, bool faulty) {
     editor->style()->unpolish(editor);
     editor->style()->polish(editor);
 }
+
+/// No text that a value has.
+const QString mixed_value = QStringLiteral("\x1fmixed");
 
 QString tip_of(const Info& info) {
     QString tip = QString::fromUtf8(info.doc);
@@ -107,7 +111,17 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
                     !wrong.isEmpty() && !limits.isEmpty() && !wrong.contains(limits))
                     wrong += tr("; allowed: %1").arg(limits);
                 show_fault(name, wrong);
+                // "/2" of 1 is 1 again: the document has not changed, but the text is none of its values.
+                if (wrong.isEmpty() && editor == line && values_.at(name) != mixed_value)
+                    line->setText(values_.at(name));
             });
+    // What was typed is given up for what is there.
+    auto* back = new QShortcut(QKeySequence(Qt::Key_Escape), line, nullptr, nullptr, Qt::WidgetShortcut);
+    connect(back, &QShortcut::activated, this, [this, name = std::string(key), line] {
+        line->setText(values_.at(name) == mixed_value ? QString{} : values_.at(name));
+        line->setModified(false);
+        show_fault(name, {});
+    });
     auto* field = new QWidget;
     auto* column = new QVBoxLayout(field);
     column->setContentsMargins(0, 0, 0, 0);
@@ -179,11 +193,6 @@ void FormRows::add_switch(const char* key, const Info& info, bool value, std::fu
     rows_->addRow(label(key, info, box), box);
     editors_[key] = box;
 }
-
-namespace {
-/// No text that a value has.
-const QString mixed_value = QStringLiteral("\x1fmixed");
-}  // namespace
 
 void FormRows::show_mixed(const char* key) {
     QWidget* editor = FormRows::editor(key);

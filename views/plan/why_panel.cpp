@@ -160,7 +160,7 @@ void WhyPanel::show_what_ifs(const Explanation& why) {
                                                 {tr("Step"), why.step_s}};
     for (const auto& [name, seconds] : chain)
         if (seconds > 0) parts << figure(name, share(seconds));
-    parts << figure(tr("Above the bound with these stages"), percent(why.placed_gap()));
+    parts << figure(tr("Above the bound with these stages"), percent(why.placed_gap()).toHtmlEscaped());
     summary_->setText(parts.join(" &nbsp; "));
     summary_->setToolTip(
         tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n%1")

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "core/analysis/accounting.h"
 #include "views/theme/numbers.h"
@@ -47,7 +51,10 @@ QString device_words(const Device& device, const ModelSpec& model) {
 }
 
 void make_device(Node& node, const Device& device, const ModelSpec& model) {
-    node.seconds_per_sample_per_block = seconds_per_sample_per_block(device, model);
+    // Three digits, which its figures are good for, and which are read in a field.
+    const double exact_s = seconds_per_sample_per_block(device, model);
+    const double unit = exact_s > 0 ? std::pow(10.0, std::floor(std::log10(exact_s)) - 2) : 1;
+    node.seconds_per_sample_per_block = std::stod(fmt::format("{:.3g}", std::round(exact_s / unit) * unit));
     node.memory_bytes = device.memory_bytes;
     node.memory_microbatches.reset();
 }

@@ -20,6 +20,7 @@ constexpr double label_room = 70;
 constexpr double name_below = 10;  ///< so much further down a hull reaches, for the nodes' names
 constexpr double handle_radius = 4.5;
 constexpr double folded_radius_px = 17;
+constexpr double ring_gap = 2, ring_width = 3;  // of what is selected
 
 constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
@@ -185,11 +186,19 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                         : stage < 0 ? t.surface_2
                         : pale      ? mix(t.surface, t.stage(stage), pale_share)
                                     : t.stage(stage);
-    painter->setPen(isSelected() || link_target ? QPen(t.accent, 3)
-                    : down                      ? QPen(t.text_2, 1.5)
-                                                : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));
+    if (isSelected() || link_target) {
+        // Apart from the disc, whose hue may be near the accent's; as wide on the screen however far away.
+        const double wide = std::max(1.0, 1 / painter->worldTransform().m11());
+        painter->setBrush(Qt::NoBrush);
+        painter->setPen(QPen(t.surface, 2 * ring_gap + ring_width * wide));
+        painter->drawEllipse(QPointF(0, 0), node_radius + ring_gap, node_radius + ring_gap);
+        painter->setPen(QPen(t.accent, ring_width * wide));
+        painter->drawEllipse(QPointF(0, 0), node_radius + ring_gap + ring_width * wide / 2,
+                             node_radius + ring_gap + ring_width * wide / 2);
+    }
+    painter->setPen(down ? QPen(t.text_2, 1.5) : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));
     painter->setBrush(fill);
-    const double radius = isSelected() || link_target ? node_radius + 1 : node_radius;
+    constexpr double radius = node_radius;
     painter->drawEllipse(QPointF(0, 0), radius, radius);
     if (stage >= 0 && Theme::hatched(stage) && !down) {
         painter->setPen(Qt::NoPen);

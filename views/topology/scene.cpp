@@ -28,6 +28,7 @@ double presence_among(std::size_t links) { return std::clamp(std::sqrt(24.0 / st
 TopologyScene::TopologyScene(Document& document, SelectionModel& selection, bool editable, QObject* parent)
     : QGraphicsScene(parent), document_(document), selection_(selection), editable_(editable) {
     setItemIndexMethod(QGraphicsScene::BspTreeIndex);
+    connect(&document, &Document::replacing, this, [this] { folded_.clear(); });  // its regions are others
     connect(&document, &Document::changed, this, &TopologyScene::follow_document);
     connect(&document, &Document::faults_changed, this, &TopologyScene::show_faults);
     connect(&selection, &SelectionModel::changed, this, &TopologyScene::show_selection);

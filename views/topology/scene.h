@@ -108,6 +108,7 @@ private:
     NodeItem* node_at(QPointF place) const;
     double zoom() const;
     /// What a link can be drawn from here: a node's rim or a region's ring.
+    RegionItem* link_region_at(QPointF place) const;
     QGraphicsItem* link_source_at(QPointF place) const;
     void aim_link(QPointF place);
     void end_link(QPointF place);

@@ -52,12 +52,20 @@ QGraphicsItem* TopologyScene::link_source_at(QPointF place) const {
     return nullptr;
 }
 
+/// The region there, or that whose ring, which links are drawn from, is there.
+RegionItem* TopologyScene::link_region_at(QPointF place) const {
+    if (RegionItem* region = region_at(place)) return region;
+    for (const auto& [id, item] : regions_)
+        if (item->label->on_handle(place, zoom())) return item;
+    return nullptr;
+}
+
 /// What the link would end at is marked: a node or, from a region, another region.
 void TopologyScene::aim_link(QPointF place) {
     new_link_->setLine(QLineF(link_from_->pos(), place));
     QGraphicsItem* target = node_at(place);
     if (target == nullptr || (link_from_->type() == region_item && static_cast<NodeItem*>(target)->region != nullptr))
-        target = region_at(place);
+        target = link_region_at(place);
     if (target == link_from_) target = nullptr;
     if (target == link_to_) return;
     mark_end(link_to_, false);
@@ -72,7 +80,7 @@ void TopologyScene::end_link(QPointF place) {
     QGraphicsItem* from = link_from_;
     link_from_ = link_to_ = nullptr;
     NodeItem* node = node_at(place);
-    RegionItem* region = node != nullptr ? node->region : region_at(place);
+    RegionItem* region = node != nullptr ? node->region : link_region_at(place);
     if (from->type() == node_item) {
         if (node == from) return;
         node != nullptr ? link_things(id_of_end(from), node->id()) : link_new_node(from, region, place);
@@ -103,6 +111,7 @@ void TopologyScene::link_new_node(QGraphicsItem* from, RegionItem* into, QPointF
     const bool from_region = from->type() == region_item;
     const Point at{std::round(place.x() / grid) * grid, std::round(place.y() / grid) * grid};
     Selection added;
+    QString made;
     document_.edit(tr("Draw link to a new node"), [&](Experiment& e) {
         keep_places(e);
         std::string region = into != nullptr ? into->id() : std::string{};
@@ -111,8 +120,12 @@ void TopologyScene::link_new_node(QGraphicsItem* from, RegionItem* into, QPointF
         const bool same_region = !from_region && into != nullptr && static_cast<NodeItem*>(from)->region == into;
         if (!same_region) add_link(e, source, from_region ? region : node);
         added.nodes.insert(node);
+        made = from_region
+                   ? tr("%1 with %2 added, linked").arg(QString::fromStdString(region), QString::fromStdString(node))
+                   : tr("%1 added").arg(QString::fromStdString(node));
     });
     selection_.select(added);
+    Q_EMIT told(made);
 }
 
 void TopologyScene::hover(QPointF place) {

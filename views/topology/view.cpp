@@ -367,7 +367,9 @@ void TopologyView::draw_focus(QPainter& painter) const {
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
     draw_focus(*painter);
     if (scene_.is_editable()) draw_next_step(painter);
-    if (!document_.experiment().topology.nodes.empty()) return draw_reduction_words(painter);
+    const auto& topology = document_.experiment().topology;
+    if (!topology.nodes.empty() || (scene_.is_editable() && !topology.regions.empty()))
+        return draw_reduction_words(painter);
     painter->resetTransform();
     if (scene_.is_editable()) return draw_first_steps(*painter, viewport()->size());
     painter->setPen(theme().text_2);

@@ -143,9 +143,9 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
          0);
     if (s.lower_bound_seconds > 0) {
         show(figure(tr("Bound"), duration(s.lower_bound_seconds)), 4);
-        show(tr("%1 above the bound").arg(percent(s.gap)), 1);
+        show(tr("%1 above the bound").arg(percent(s.gap).toHtmlEscaped()), 1);
     }
-    show(figure(tr("Idle"), percent(s.idle_fraction)), 3);
+    show(figure(tr("Idle"), percent(s.idle_fraction).toHtmlEscaped()), 3);
     show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
     const Experiment& e = document_.experiment();
     const bool has_prices = skippipe::has_prices(e);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <QPainter>
+
 #include "views/inspector/field_text.h"
 #include "views/theme/theme.h"
 
@@ -15,8 +17,11 @@ QString subject_words(const std::string& pointer) {
     return words.isEmpty() ? words : words + ": ";
 }
 
-/// Nodes that hold a stage and get no microbatch: no fault, but seldom meant.
+constexpr std::size_t most_unused_apart = 3;
+
+/// Nodes that hold a stage and get no microbatch: no fault, but seldom meant. Many are told in one.
 Faults unused_nodes(const PlanOutcome& plan) {
+    std::string names;
     std::vector<int> visits(plan.problem.node_ids.size());
     for (const auto& path : plan.plan.paths)
         for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
@@ -24,16 +29,24 @@ Faults unused_nodes(const PlanOutcome& plan) {
     for (std::size_t stage = 0; stage < plan.plan.stages.size(); ++stage)
         for (const int node : plan.plan.stages[stage]) {
             if (visits[static_cast<std::size_t>(node)] > 0) continue;
+            const std::string& name = plan.problem.node_ids[static_cast<std::size_t>(node)];
             Fault note;
             note.severity = Fault::Severity::warning;
             note.pointer = "/topology/nodes/" + std::to_string(node);
-            note.what = plan.problem.node_ids[static_cast<std::size_t>(node)] + " executes nothing";
+            note.what = name + " executes nothing";
             note.why = "the plan sends no microbatch through it, and stage " + std::to_string(stage) +
                        " all-reduces over it all the same";
             note.remedy = "Faster links to it, more microbatches, or a smaller stage would change that";
             notes.push_back(note);
+            names += (names.empty() ? "" : ", ") + name;
         }
-    return notes;
+    if (notes.size() <= most_unused_apart) return notes;
+    Fault all = notes.front();
+    all.pointer = "/topology/nodes";
+    all.what = std::to_string(notes.size()) + " nodes execute nothing: " + names;
+    all.why = "the plan sends no microbatch through them, and their stages all-reduce over them all the same";
+    all.remedy = "Faster links to them, more microbatches, or smaller stages would change that";
+    return {all};
 }
 
 }  // namespace
@@ -63,6 +76,15 @@ Faults ProblemList::faults() const {
         faults.insert(faults.end(), unused.begin(), unused.end());
     }
     return faults;
+}
+
+void ProblemList::paintEvent(QPaintEvent* event) {
+    QListWidget::paintEvent(event);
+    if (count() > 0) return;
+    QPainter painter(viewport());
+    painter.setPen(theme().text_2);
+    painter.drawText(viewport()->rect().adjusted(size::gap, size::gap, -size::gap, -size::gap),
+                     Qt::AlignTop | Qt::AlignLeft, tr("No problems"));
 }
 
 void ProblemList::show_faults(const Faults& faults) {

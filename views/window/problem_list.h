@@ -21,6 +21,9 @@ public:
 Q_SIGNALS:
     void chosen(const Selection& subject);
 
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
 private:
     const Document& document_;
     const PlanService& plans_;

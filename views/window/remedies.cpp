@@ -181,7 +181,10 @@ void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
     int place = 1;
     for (const auto& remedy : remedies) {
         auto* button = new ElidedButton(remedy.words);
-        connect(button, &QPushButton::clicked, this, [this, remedy] { document_.edit(remedy.words, remedy.mend); });
+        connect(button, &QPushButton::clicked, this, [this, button, remedy] {
+            button->clearFocus();  // it goes: what is typed next is meant for no field beside it
+            document_.edit(remedy.words, remedy.mend);
+        });
         row_->insertWidget(place++, button);
     }
 }

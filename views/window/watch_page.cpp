@@ -188,6 +188,9 @@ QWidget* WatchPage::timeline_bar() {
     colour_->addItems(
         {tr("Colour by operation"), tr("Colour by stage"), tr("Colour by microbatch"), tr("Colour by cause")});
     colour_->setAccessibleName(tr("Colour by"));
+    colour_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    colour_->setMinimumWidth(112);
+    colour_->setMinimumContentsLength(19);
     follow_->setChecked(true);
     follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
     run_words_->setProperty("role", "secondary");
