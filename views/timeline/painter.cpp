@@ -8,6 +8,7 @@ namespace skippipe {
 namespace {
 constexpr double fold_pixels = 3;
 constexpr double hatch_pixels = 5;
+constexpr double least_name_height = 12;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
 constexpr double label_pixels = 16;
@@ -114,7 +115,14 @@ void TimelinePainter::lane_name(int index, double top) {
         // Names are as high as low lanes and a little more: the first one stays below the ruler.
         const double middle = top + (stack_.height - 14) / 2;
         const double name_top = top >= stack_.top ? std::max(middle, stack_.top - 1) : middle;
-        if (scale_.left > 0)
+        // Of lanes that are lower than a name every second one says it; who is marked always does.
+        const auto is_marked = [&](std::size_t lane) {
+            return lane < view_.data_->lanes().size() && view_.marked_nodes_.contains(view_.data_->lanes()[lane].name);
+        };
+        const auto place = static_cast<std::size_t>(index);
+        const bool has_room = stack_.height >= least_name_height ||
+                              (index % 2 == 0 && !is_marked(place + 1) && (place == 0 || !is_marked(place - 1)));
+        if (scale_.left > 0 && (marked || has_room))
             text(8, name_top, marked ? theme_.text : theme_.text_2, lane.name, stack_.height < least_body_lane);
         list_.PopClipRect();
         return;
