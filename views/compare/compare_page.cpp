@@ -2,6 +2,7 @@
 #include "views/compare/compare_page.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <QHeaderView>
@@ -55,7 +56,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     right_column->addWidget(tabs_);
     right_column->addWidget(empty_);
     splitter->addWidget(right);
-    splitter->setSizes({380, 830});
+    splitter->setSizes({400, 810});
     list_->setMinimumWidth(least_list_width);
     splitter->setChildrenCollapsible(false);
     splitter->setObjectName("compare_columns");
@@ -239,24 +240,34 @@ void ComparePage::add_heading(const QString& words) {
     if (table_->columnCount() > 1) table_->setSpan(row, 0, 1, table_->columnCount());
 }
 
-void ComparePage::divide_columns() {
-    constexpr int least_figures = 104, most_text = 152, least_words = 168, most_words = 400;
+/// Pixels of each run's column: its figures whole, since a difference without its end is another figure; words up to
+/// `most_text`.
+std::vector<int> ComparePage::widths_of_runs(int most_text) const {
+    constexpr int least_figures = 104;
     const QFontMetrics metrics(table_->font());
-    int figures = 0;  // whole: a difference without its end is another figure; a description may end in "…"
+    std::vector<int> widths;
     for (int c = 1; c < table_->columnCount(); ++c) {
         int width = std::max(least_figures, table_->horizontalHeader()->sectionSizeHint(c));
         for (int r = 0; r < table_->rowCount(); ++r) {
             const auto* item = table_->item(r, c);
-            const int needed =
-                item != nullptr ? metrics.horizontalAdvance(item->text()) + 3 * size::gap : 0;
-            const bool is_figure = item != nullptr && item->data(figure_role).toBool();
-            width = std::max(width, is_figure ? needed : std::min(needed, most_text));
+            if (item == nullptr) continue;
+            const int needed = metrics.horizontalAdvance(item->text()) + 3 * size::gap;
+            width = std::max(width, item->data(figure_role).toBool() ? needed : std::min(needed, most_text));
         }
-        table_->setColumnWidth(c, width);
-        figures += width;
+        widths.push_back(width);
     }
-    const int left = table_->viewport()->width() - figures - size::wide_gap;
-    table_->setColumnWidth(0, std::clamp(left, least_words, most_words));
+    return widths;
+}
+
+/// Names get what the runs leave; words of the runs are whole where there is room for all.
+void ComparePage::divide_columns() {
+    constexpr int least_words = 144, usual_words = 240, most_words = 400, short_text = 152, long_text = 480;
+    const int room = table_->viewport()->width() - size::wide_gap;
+    const auto sum = [](const std::vector<int>& all) { return std::accumulate(all.begin(), all.end(), 0); };
+    auto widths = widths_of_runs(long_text);
+    if (sum(widths) + usual_words > room) widths = widths_of_runs(short_text);
+    for (std::size_t i = 0; i < widths.size(); ++i) table_->setColumnWidth(static_cast<int>(i) + 1, widths[i]);
+    table_->setColumnWidth(0, std::clamp(room - sum(widths), least_words, most_words));
 }
 
 bool ComparePage::eventFilter(QObject* watched, QEvent* event) {

@@ -63,6 +63,7 @@ private:
     void show_parts();
     void show_differences(const std::vector<const RunData*>& runs);
     void add_heading(const QString& words);
+    std::vector<int> widths_of_runs(int most_text) const;
     void divide_columns();
     void want_what_is_in_sight();
     void show_timelines(const std::vector<const RunData*>& runs);
