@@ -266,8 +266,7 @@ private Q_SLOTS:
         QTRY_COMPARE(window.compare_page().timelines().size(), std::size_t{2});
         bool iterations_differ = false;
         for (int row = 0; row < window.compare_page().table().rowCount(); ++row)
-            iterations_differ =
-                iterations_differ || window.compare_page().table().item(row, 0)->text() == "Iterations";
+            iterations_differ = iterations_differ || window.compare_page().table().item(row, 0)->text() == "Iterations";
         QVERIFY(iterations_differ);
 
         while (window.document().undo_stack().canUndo()) window.document().undo_stack().undo();

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <QObject>
+
 #include "core/analysis/compare.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"

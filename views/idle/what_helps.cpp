@@ -9,8 +9,8 @@
 #include "core/analysis/reductions.h"
 #include "core/planner/explain/explain.h"
 #include "core/planner/timeline/evaluator.h"
-#include "views/plan/why_panel.h"
 #include "views/theme/numbers.h"
+#include "views/timeline/reduction_key.h"
 
 namespace skippipe {
 namespace {

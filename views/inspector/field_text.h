@@ -26,12 +26,6 @@ struct Read {
     QString fault;
 };
 
-/// What a field is called where people read it: "Samples per microbatch" of "microbatch_samples".
-QString label_of(const char* key);
-/// What a JSON pointer into the document points at: "Skip ratio" of "/pipeline/skip_ratio", "n3, memory", and of an
-/// element that has no name "Nodes 3, memory".
-QString place_words(const std::string& pointer);
-
 /// Limits in words: "0 to 1", "more than 0 s"; empty where there are none.
 QString limits_text(const Info& info);
 /// Empty where `value` is within the limits, else what is wrong.

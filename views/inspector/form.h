@@ -13,6 +13,7 @@
 
 #include "views/document/document.h"
 #include "views/inspector/field_text.h"
+#include "views/theme/words.h"
 
 class QComboBox;
 class QLabel;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QEvent>
 #include <QHeaderView>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -14,6 +15,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/timeline/reduction_key.h"
 
 namespace skippipe {
 namespace {
@@ -183,20 +185,6 @@ void WhyPanel::show_change(int row, bool complete, double by) {
     const bool same = std::abs(by) < no_change;
     auto* item = put(*what_ifs_, row, 1, !complete ? tr("deadlock") : same ? tr("no change") : change(by));
     item->setForeground(!complete || by > no_change ? theme().bad : same ? theme().text_2 : theme().good);
-}
-
-QString reduction_words(const ReductionWhatIf& other) {
-    if (other.wire)
-        return QObject::tr("Gradients travel as %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}));
-    switch (other.rule) {
-        case AllReduceRule::planned:
-            return other.pieces == PieceForm::exchange
-                       ? QObject::tr("Gradients as transfers, all parts to all in one round")
-                       : QObject::tr("Gradients as transfers, exchanged directly in two rounds");
-        case AllReduceRule::charged: return QObject::tr("Gradients charged as a ring");
-        case AllReduceRule::free: return QObject::tr("Gradients summed for free");
-    }
-    return {};
 }
 
 void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {

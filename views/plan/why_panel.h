@@ -14,9 +14,6 @@ namespace skippipe {
 class Document;
 class SelectionModel;
 
-/// "Gradients travel as int8", "Gradients charged as a ring".
-QString reduction_words(const ReductionWhatIf& other);
-
 /// Why the plan takes as long as it does: its critical node and link, what one unit more would give, and what the
 /// selected microbatch pays and waits for. A row chosen is selected in all views.
 class WhyPanel : public QWidget {

@@ -10,7 +10,7 @@
 #include "core/analysis/compare.h"
 #include "core/experiment/failure_text.h"
 #include "core/experiment/io.h"
-#include "views/inspector/field_text.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {

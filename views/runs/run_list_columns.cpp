@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/experiment/io.h"
-#include "views/inspector/field_text.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_list.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {

@@ -4,6 +4,7 @@
 #include <QEvent>
 #include <QPainter>
 
+#include "core/experiment/describe.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -34,6 +35,20 @@ void ReductionKey::draw_key() {
     painter.fillRect(0, 5, 20, 2, theme().reduction);
     painter.end();
     setIcon(picture);
+}
+
+QString reduction_words(const ReductionWhatIf& other) {
+    if (other.wire)
+        return QObject::tr("Gradients travel as %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}));
+    switch (other.rule) {
+        case AllReduceRule::planned:
+            return other.pieces == PieceForm::exchange
+                       ? QObject::tr("Gradients as transfers, all parts to all in one round")
+                       : QObject::tr("Gradients as transfers, exchanged directly in two rounds");
+        case AllReduceRule::charged: return QObject::tr("Gradients charged as a ring");
+        case AllReduceRule::free: return QObject::tr("Gradients summed for free");
+    }
+    return {};
 }
 
 }  // namespace skippipe

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <QString>
 #include <QToolButton>
+
+#include "core/analysis/reductions.h"
 
 namespace skippipe {
 
@@ -16,5 +19,8 @@ protected:
 private:
     void draw_key();
 };
+
+/// "Gradients travel as int8", "Gradients charged as a ring".
+QString reduction_words(const ReductionWhatIf& other);
 
 }  // namespace skippipe

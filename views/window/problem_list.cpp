@@ -5,8 +5,8 @@
 
 #include <QPainter>
 
-#include "views/inspector/field_text.h"
 #include "views/theme/theme.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The document's fields in the words that people read.
+#pragma once
+#include <string>
+
+#include <QString>
+
+namespace skippipe {
+
+/// What a field is called where people read it: "Samples per microbatch" of "microbatch_samples".
+QString label_of(const char* key);
+/// What a JSON pointer into the document points at: "Skip ratio" of "/pipeline/skip_ratio", "n3, memory", and of an
+/// element that has no name "Nodes 3, memory".
+QString place_words(const std::string& pointer);
+
+}  // namespace skippipe
