@@ -139,7 +139,7 @@ private Q_SLOTS:
                                       {.title = "A & B", .question = "Is it <worth> it?", .program = "test"});
         QVERIFY(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
         for (const char* part :
-             {"<title>A &amp; B</title>", "Is it &lt;worth&gt; it?", "&lt;one&gt;", "/pipeline/skip_ratio",
+             {"<title>A &amp; B</title>", "Is it &lt;worth&gt; it?", "&lt;one&gt;", "pipeline, skip ratio",
               "Run 9</th>", "Run 1 (baseline)", "waiting for memory", "How to repeat", "Iteration, network time",
               "skippipe run run-1.json", "stroke-dasharray"})
             QVERIFY2(text.find(part) != std::string::npos, part);
