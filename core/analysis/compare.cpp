@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/experiment/failure_text.h"
 #include "core/experiment/text.h"
 
 namespace skippipe {
@@ -98,6 +99,22 @@ constexpr std::array run_figures{
 };
 
 }  // namespace
+
+Json comparable(Json document, const std::vector<Failure>& failures) {
+    auto& lines = document["failures"] = Json::array();
+    for (const auto& failure : failures) lines.push_back(failure_line(failure));
+    return document;
+}
+
+std::string value_words(const Json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_structured() && value.empty()) return "none";
+    if (!value.is_array() || !value.front().is_string())
+        return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string words;
+    for (const auto& one : value) words += (words.empty() ? "" : "; ") + one.get<std::string>();
+    return words;
+}
 
 std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& experiments) {
     std::vector<Flattened> documents;

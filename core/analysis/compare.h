@@ -7,6 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/experiment/document.h"
 #include "core/record/record.h"
 
 namespace skippipe {
@@ -19,6 +20,14 @@ struct ParameterDifference {
     std::vector<std::optional<std::string>> values;  ///< JSON text, one a run; absent: that run has no such field
     bool operator==(const ParameterDifference&) const = default;
 };
+
+/// A document as it is held against others where people read it: each failure one line of words, since field by field
+/// they say nothing. `failures`: the document's.
+nlohmann::ordered_json comparable(nlohmann::ordered_json document, const std::vector<Failure>& failures);
+
+/// A parameter's value as people read it: words without quotes, several on one line, "none" for an empty list; else
+/// JSON.
+std::string value_words(const nlohmann::ordered_json& value);
 
 /// Parameters that are not the same in all experiments, in the order of the first document that has them.
 /// Equal numbers are equal however they are written (1 and 1.0).

@@ -13,7 +13,6 @@
 #include "core/analysis/loss_race.h"
 #include "core/analysis/markup.h"
 #include "core/base/format.h"
-#include "core/experiment/failure_text.h"
 #include "core/experiment/io.h"
 
 namespace skippipe {
@@ -33,31 +32,16 @@ font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left}
 
 Json read_or_null(const std::string& text) { return Json::parse(text.empty() ? "null" : text, nullptr, false); }
 
-/// An experiment with each failure as a line of words: field by field they say nothing.
-Json comparable(const std::string& experiment) {
+Json comparable_document(const std::string& experiment) {
     auto json = read_or_null(experiment);
-    if (!json.is_object() || !json.contains("failures")) return json;
-    auto lines = Json::array();
-    for (const auto& failure : parse_experiment(experiment).experiment.failures) lines.push_back(failure_line(failure));
-    json["failures"] = std::move(lines);
-    return json;
+    return json.is_object() ? comparable(std::move(json), parse_experiment(experiment).experiment.failures) : json;
 }
 
 /// "pipeline, skip ratio" of "/pipeline/skip_ratio".
-std::string place_words(const std::string& pointer) {
+std::string parameter_words(const std::string& pointer) {
     std::string words;
     for (const char letter : pointer.substr(1))
         words += letter == '/' ? ", " : std::string(1, letter == '_' ? ' ' : letter);
-    return words;
-}
-
-std::string value_words(const Json& value) {
-    if (value.is_string()) return value.get<std::string>();
-    if (value.is_structured() && value.empty()) return "none";
-    if (!value.is_array() || !value.front().is_string())
-        return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    std::string words;
-    for (const auto& one : value) words += (words.empty() ? "" : "; ") + one.get<std::string>();
     return words;
 }
 
@@ -142,7 +126,8 @@ private:
     void differences() {
         if (runs_.size() < 2) return;
         std::vector<Json> experiments;
-        for (const auto& run : runs_) experiments.push_back(comparable(run.experiment_json));
+        experiments.reserve(runs_.size());
+        for (const auto& run : runs_) experiments.push_back(comparable_document(run.experiment_json));
         const auto rows = differing_parameters(experiments);
         add("<h2>What was different</h2>\n");
         if (rows.empty()) {
@@ -151,7 +136,7 @@ private:
         }
         begin_table("Parameter");
         for (const auto& one : rows) {
-            Cells cells{place_words(one.pointer)};
+            Cells cells{parameter_words(one.pointer)};
             for (const auto& value : one.values) cells.push_back(value ? value_words(Json::parse(*value)) : "none");
             row(cells);
         }

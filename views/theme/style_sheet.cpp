@@ -39,7 +39,7 @@ QPushButton[role="accent"]:disabled { background: @line; color: @text2; border-c
 QPushButton[role="link"] { border: 0; background: transparent; color: @accent; padding: 0 4px; }
 QPushButton[role="link"]:focus { border: 1px solid @accent; }
 
-/* Lines have no colour of their own here: placeholders would be half of it, too pale to read. */
+/* Lines have no colour of their own here: the hints in empty ones would be half of it, too pale to read. */
 QComboBox, QSpinBox, QDoubleSpinBox { color: @text; }
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit { background: @surface; border: 1px solid @line;
   border-radius: 4px; padding: 0 8px; min-height: 26px; selection-background-color: @accent; selection-color: @onaccent; }

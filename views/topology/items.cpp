@@ -21,6 +21,7 @@ constexpr double name_below = 10;  ///< so much further down a hull reaches, for
 constexpr double handle_radius = 4.5;
 constexpr double folded_radius_px = 17;
 constexpr double ring_gap = 2, ring_width = 3;  // of what is selected
+constexpr double most_ring_scale = 4;           // it stays within NodeItem::boundingRect
 
 constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
@@ -188,7 +189,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                                     : t.stage(stage);
     if (isSelected() || link_target) {
         // Apart from the disc, whose hue may be near the accent's; as wide on the screen however far away.
-        const double wide = std::max(1.0, 1 / painter->worldTransform().m11());
+        const double wide = std::clamp(1 / painter->worldTransform().m11(), 1.0, most_ring_scale);
         painter->setBrush(Qt::NoBrush);
         painter->setPen(QPen(t.surface, 2 * ring_gap + ring_width * wide));
         painter->drawEllipse(QPointF(0, 0), node_radius + ring_gap, node_radius + ring_gap);
