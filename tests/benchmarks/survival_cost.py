@@ -3,10 +3,11 @@
 """What it costs that nodes may be lost while none is: attempts, inputs that are kept. (Copies are hashed either way: see
 `bench_training hashes`.)
 
-  tests/benchmarks/survival_cost.py BIN [--pairs 10] [--iterations 10]
+  tests/benchmarks/survival_cost.py BIN [--pairs 10] [--iterations 10] [--model llama-15m]
 
-Trains the quick start with a crash in an iteration that never comes, and without any failure, in turn, the first of
-each pair by turns too. Prints, of each pair, the processor time with over that without, and their median.
+Trains the quick start, or a bundled model in its place, with a crash in an iteration that never comes, and without any
+failure, in turn, the first of each pair by turns too. Prints, of each pair, the processor time with over that without,
+and their median.
 """
 import argparse
 import json
@@ -34,9 +35,14 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--iterations", type=int, default=10)
+    parser.add_argument("--model", help="a name in resources/models")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parents[2]
     calm = json.loads((root / "resources/experiments/quick-start.json").read_text())
+    if options.model:
+        known = json.loads((root / f"resources/models/{options.model}.json").read_text())["model"]
+        calm["model"] = known
+        calm["pipeline"] |= {"microbatch_samples": 1}  # the less work there is in one, the more its keeping weighs
     calm["training"] |= {"iterations": options.iterations, "checkpoint_every": 0}
     calm["pipeline"]["plan_steps"] = 2000  # both plan alike, and soon
     ready = calm | {"failures": [{"kind": "crash", "target": "n5", "at_iteration": 100000}]}
