@@ -76,6 +76,18 @@ private Q_SLOTS:
         QVERIFY2(told.contains("linked already") && c.topology().links.size() == 1, qPrintable(told));
     }
 
+    /// A second region stands beside the first, at its height, where both are seen.
+    void regions_are_added_side_by_side() {
+        Canvas c({});
+        QVERIFY(c.shown);
+        for (int i = 0; i < 3; ++i) c.view.add_region_here();
+        const auto& regions = c.topology().regions;
+        QCOMPARE(regions.size(), std::size_t{3});
+        QCOMPARE(regions[2].y, regions[0].y);
+        QCOMPARE(regions[0].y, regions[1].y);
+        QVERIFY(regions[1].x > regions[0].x);
+    }
+
     /// Where links of a region begin they may end, too.
     void a_ring_dropped_on_a_ring_links_the_regions() {
         Canvas c(two_regions());

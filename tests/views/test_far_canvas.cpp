@@ -242,6 +242,73 @@ private Q_SLOTS:
         QFAIL("the regions are linked");
     }
 
+    /// A link that crosses a third region lies beneath it and is not hit there, unless it is marked.
+    void links_of_regions_pass_beneath_others() {
+        Experiment e = row_of_regions({"a", "b", "c"});
+        e.topology.links.clear();
+        add_link(e, "a", "c");
+        Canvas c(e);
+        const auto type_above_b = [&] {
+            const auto* top = c.view.scene_model().itemAt(c.region("b")->pos() + QPointF(-40, 0), {});
+            return top == nullptr ? 0 : top->type();
+        };
+        QCOMPARE(type_above_b(), int{region_item});
+        c.selection.select({.links = {{"a", "c"}}});
+        QCOMPARE(type_above_b(), int{link_item});
+        c.selection.select({});
+        QCOMPARE(type_above_b(), int{region_item});
+    }
+
+    /// What two overlapping regions have in common is bridged; their nodes are not.
+    void overlapping_regions_have_a_bridge() {
+        Canvas c(row_of_regions({"a", "b"}));
+        const auto shift = [&](QPointF by) {
+            for (auto* node : c.region("b")->nodes) node->setPos(node->pos() + by);
+        };
+        for (auto* item : c.view.scene_model().items())
+            if (item->type() == link_item && static_cast<LinkItem*>(item)->key() == LinkKey{"a", "b"}) {
+                auto* link = static_cast<LinkItem*>(item);
+                shift(c.region("a")->pos() - c.region("b")->pos() + QPointF(230, 0));
+                QVERIFY2(link->line().length() > 10 && link->line().length() < 100,
+                         qPrintable(QString::number(link->line().length())));
+                return;
+            }
+        QFAIL("the regions are linked");
+    }
+
+    /// Names of regions stand on no other region's name or node where they need not.
+    void names_of_regions_make_room() {
+        Experiment e;
+        e.topology.regions = {{"Amsterdam", 0, 0}, {"Brussels", 0, 0}, {"Cologne", 0, 0}};
+        add_node(e, {0, 0}, "Amsterdam");
+        add_node(e, {0, 110}, "Brussels");
+        add_node(e, {60, 55}, "Cologne");
+        Canvas c(e);
+        for (const char* region : {"Amsterdam", "Brussels", "Cologne"}) {
+            const QRectF words = c.region(region)->label->words_and_handle_box();
+            for (const char* other : {"Amsterdam", "Brussels", "Cologne"}) {
+                if (std::strcmp(region, other) == 0) continue;
+                QVERIFY2(!words.intersects(c.region(other)->label->words_and_handle_box()), region);
+                const QPointF node = c.region(other)->nodes.front()->pos();
+                QVERIFY2(!words.intersects(
+                             QRectF(node.x() - node_radius, node.y() - node_radius, 2 * node_radius, 2 * node_radius)),
+                         region);
+            }
+        }
+    }
+
+    /// A large screen is used, but few nodes do not fill it.
+    void a_fit_grows_with_the_window() {
+        Canvas c(row_of_regions({"a", "b"}));
+        c.view.resize(2600, 1500);
+        c.view.fit();
+        QVERIFY2(c.view.transform().m11() > 1.6, qPrintable(QString::number(c.view.transform().m11())));
+        Canvas one(row_of_regions({"a"}));
+        one.view.resize(640, 320);
+        one.view.fit();
+        QVERIFY2(one.view.transform().m11() <= 1.1, qPrintable(QString::number(one.view.transform().m11())));
+    }
+
     /// One link is plainly seen; thousands together weigh no more than some dozen.
     void many_links_are_pale() {
         const auto darkness = [](int nodes) {

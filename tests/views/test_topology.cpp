@@ -223,7 +223,7 @@ private Q_SLOTS:
         view.resize(600, 400);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
-        const QPoint from = view.mapFromScene(place(view, "node-6")), to = from + QPoint(70, 30);
+        const QPoint from = view.mapFromScene(place(view, "node-6")), to = from + QPoint(40, 45);
         const QImage before = view.viewport()->grab().toImage();
         QTest::mousePress(view.viewport(), Qt::LeftButton, {}, from);
         QTest::mouseMove(view.viewport(), (from + to) / 2);

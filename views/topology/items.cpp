@@ -20,6 +20,7 @@ constexpr double label_room = 70;
 constexpr double name_below = 10;  ///< so much further down a hull reaches, for the nodes' names
 constexpr double handle_radius = 4.5;
 constexpr double folded_radius_px = 17;
+constexpr double least_bridge = 24;
 constexpr double ring_gap = 2, ring_width = 3;  // of what is selected
 constexpr double most_ring_scale = 4;           // it stays within NodeItem::boundingRect
 
@@ -254,14 +255,27 @@ void LinkItem::follow_ends() {
         return end->type() == node_item ? static_cast<const NodeItem*>(end)->seen_at() : end->pos();
     };
     line_ = QLineF(seen_at(from_), seen_at(to_));
-    end_room_ = node_radius + 3;
-    if (from_->type() != region_item || to_->type() != region_item) return;
-    const QLineF between(static_cast<const RegionItem*>(from_)->edge_towards(line_.p2()),
-                         static_cast<const RegionItem*>(to_)->edge_towards(line_.p1()));
-    // Regions that lie on each other have nothing between them: their middles are linked.
-    if (QPointF::dotProduct(between.p2() - between.p1(), line_.p2() - line_.p1()) <= 0) return;
-    line_ = between;
-    end_room_ = 1;
+    joins_edges_ = false;
+    if (from_->type() == region_item && to_->type() == region_item) {
+        const QLineF between(static_cast<const RegionItem*>(from_)->edge_towards(line_.p2()),
+                             static_cast<const RegionItem*>(to_)->edge_towards(line_.p1()));
+        joins_edges_ = QPointF::dotProduct(between.p2() - between.p1(), line_.p2() - line_.p1()) > 0;
+        if (joins_edges_) {
+            line_ = between;
+        } else if (between.length() < line_.length()) {
+            // Regions that lie on each other have nothing between them: a bridge over what both cover.
+            const double half = std::max(between.length(), least_bridge) / 2;
+            const QPointF along = (line_.p2() - line_.p1()) / line_.length();
+            line_ = QLineF(between.center() - half * along, between.center() + half * along);
+        }
+    }
+    end_room_ = joins_edges_ ? 1 : node_radius + 3;
+    settle_depth();
+}
+
+void LinkItem::settle_depth() {
+    const bool is_marked = isSelected() || hovered || critical || fault_level > 0 || fails;
+    setZValue(joins_edges_ && !is_marked ? -3 : -1);
 }
 
 QRectF LinkItem::boundingRect() const {
@@ -280,7 +294,7 @@ QPainterPath LinkItem::shape() const {
 void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
     const QColor calm = down             ? mix(t.surface, t.line, 0.6)
-                        : presence > 0.4 ? mix(t.line, t.text_2, presence - 0.3)
+                        : presence > 0.4 ? mix(t.line, t.text_2, presence - 0.15)
                                          : mix(t.surface, mix(t.line, t.text_2, 0.1), 2.5 * presence);
     const QColor colour = isSelected()       ? t.accent
                           : fault_level == 2 ? t.bad
@@ -418,7 +432,7 @@ void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
     const Theme& t = theme();
     painter->setPen(isSelected() || link_target ? QPen(t.accent, 2)
                     : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
-                                                : Qt::NoPen);
+                                                : QPen(t.surface, 2));  // those that lie on each other stay two
     painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
     painter->drawPath(area_);
 }
@@ -429,7 +443,8 @@ RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region),
 }
 
 QRectF RegionLabel::boundingRect() const {
-    const QRectF area = region_.boundingRect().translated(region_.pos());
+    QRectF area = region_.boundingRect().translated(region_.pos());
+    if (!region_.is_folded()) area.translate(side_ * std::max(0.0, area.width() / 2 - region_margin), 0);
     if (region_.is_folded()) {
         const double pixel = region_.pixel(), top = below_ ? area.bottom() : area.top() - 20 * pixel;
         return {area.center().x() - label_room * pixel, top, 2 * label_room * pixel, 20 * pixel};
@@ -451,6 +466,11 @@ double RegionLabel::scale(double zoom) const {
 }
 
 QRectF RegionLabel::words_box() const { return words(region_.is_folded() ? region_.pixel() : 1); }
+
+QRectF RegionLabel::words_and_handle_box() const {
+    const double pixel = region_.is_folded() ? region_.pixel() : 1;
+    return words_box().adjusted(0, 0, has_handle_ ? 2 * (handle_radius + 3) * pixel : 0, 0);
+}
 
 QPainterPath RegionLabel::shape() const {
     QPainterPath path;

@@ -67,6 +67,8 @@ public:
     QPainterPath shape() const override;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
     void follow_ends();
+    /// Beneath the regions' areas, which it may cross, where it joins two of them and nothing marks it.
+    void settle_depth();
 
     const LinkKey& key() const { return key_; }
     bool both_ways() const { return both_ways_; }
@@ -87,6 +89,7 @@ private:
     bool both_ways_;
     QLineF line_;
     double end_room_ = 0;  ///< from the line's end to where what it leads to begins
+    bool joins_edges_ = false;
 };
 
 /// The soft area behind the nodes of a region: their convex hull with a margin; its position is their middle.
@@ -142,19 +145,23 @@ public:
     bool on_handle(QPointF scene_place, double zoom) const;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
     void follow() { prepareGeometryChange(); }
-    /// Above its region, or below it where it would lie on other words.
-    void set_below(bool below) {
+    /// Above its region or below it, by `side` at its left end (-1), its middle (0) or its right end (1).
+    void set_place(bool below, int side) {
         prepareGeometryChange();
         below_ = below;
+        side_ = side;
     }
     /// Where the words are, in scene coordinates, at full size.
     QRectF words_box() const;
+    /// The words and the ring beside them.
+    QRectF words_and_handle_box() const;
 
 private:
     QRectF words(double scale) const;
     double scale(double zoom) const;
     RegionItem& region_;
     bool below_ = false, has_handle_;
+    int side_ = 0;
 };
 
 /// The way of one microbatch, hop by hop.

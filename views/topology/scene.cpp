@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <QGraphicsSceneHelpEvent>
@@ -118,7 +119,6 @@ void TopologyScene::rebuild() {
         }
     }
     for (auto* link : links_) {
-        link->setZValue(-1);
         link->presence = presence_among(links_.size());
         addItem(link);
     }
@@ -153,7 +153,7 @@ void TopologyScene::move_to_document() {
                  itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
 }
 
-/// A region's name goes below it where it would cover a node, a node's name or another region's.
+/// A region's name stands where it covers the least of other regions' nodes, their names and other regions' names.
 void TopologyScene::place_labels() {
     std::vector<std::pair<QRectF, const RegionItem*>> taken;
     for (const auto& [id, item] : nodes_) {
@@ -162,18 +162,28 @@ void TopologyScene::place_labels() {
             std::max(node_radius, QFontMetrics(small_font()).horizontalAdvance(QString::fromStdString(id)) / 2.0);
         taken.emplace_back(QRectF(at.x() - half, at.y() - node_radius, 2 * half, 2 * node_radius + 15), item->region);
     }
+    const auto covered = [&](const RegionItem& region) {
+        const QRectF box = region.label->words_and_handle_box();
+        double area = 0;
+        for (const auto& [other, of] : taken)
+            if (of != &region && other.intersects(box)) {
+                const QRectF both = other & box;
+                area += both.width() * both.height();
+            }
+        return area;
+    };
+    constexpr std::pair<bool, int> places[] = {{false, 0}, {true, 0}, {false, -1}, {false, 1}, {true, -1}, {true, 1}};
     for (auto& [id, region] : regions_) {
-        const auto covers = [&, self = region] {
-            const QRectF box = self->label->words_box();
-            return std::any_of(taken.begin(), taken.end(),
-                               [&](const auto& other) { return other.second != self && other.first.intersects(box); });
-        };
-        region->label->set_below(false);
-        if (covers()) {
-            region->label->set_below(true);
-            if (covers()) region->label->set_below(false);
+        double least = std::numeric_limits<double>::infinity();
+        std::pair<bool, int> best;
+        for (const auto& place : places) {
+            region->label->set_place(place.first, place.second);
+            const double area = covered(*region);
+            if (area < least) least = area, best = place;
+            if (area == 0) break;
         }
-        taken.emplace_back(region->label->words_box(), region);
+        region->label->set_place(best.first, best.second);
+        taken.emplace_back(region->label->words_and_handle_box(), region);
     }
 }
 
@@ -193,6 +203,7 @@ void TopologyScene::show_faults() {
         for (auto* link : links_)
             if (subject.links.count(link->key())) link->fault_level = std::max(link->fault_level, level);
     }
+    for (auto* link : links_) link->settle_depth();
     update();
 }
 
@@ -210,6 +221,7 @@ void TopologyScene::show_failures() {
         const auto& [from, to] = link->key();
         link->fails = !targets.empty() &&
                       (targets.contains(from + "->" + to) || (link->both_ways() && targets.contains(to + "->" + from)));
+        link->settle_depth();
     }
     update();
 }

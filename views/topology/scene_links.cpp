@@ -155,6 +155,7 @@ void TopologyScene::show_link_words() {
     const std::size_t selected = selection_.now().links.size();
     for (auto* link : links_) {
         link->critical = link->key() == critical_;
+        link->settle_depth();
         if (link == hovered_ || (link->isSelected() && selected <= most_link_words)) shown.push_back(link);
     }
     link_words_->show_links(std::move(shown));

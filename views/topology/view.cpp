@@ -23,7 +23,8 @@
 
 namespace skippipe {
 namespace {
-constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6;
+constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6, most_fitted_zoom = 2.5;
+constexpr double least_fitted_width = 600, least_fitted_height = 300;
 constexpr int most_words_width = 420;
 constexpr int folded_room = 60;         ///< pixels beside folded regions at the edges, both together
 constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
@@ -86,9 +87,11 @@ void TopologyView::fit() {
     QRectF box = scene_.things_box();
     if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
     box.adjust(-8, -8, 8, 8);
+    // Few things are not magnified until they fill a large screen.
+    const QSizeF least = box.size().expandedTo(QSizeF(least_fitted_width, least_fitted_height));
     if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
-    const double zoom =
-        std::clamp(std::min(viewport()->width() / box.width(), viewport()->height() / box.height()), least_zoom, 1.5);
+    const double zoom = std::clamp(std::min(viewport()->width() / least.width(), viewport()->height() / least.height()),
+                                   least_zoom, most_fitted_zoom);
     magnify(zoom);
     // Folded regions are so many pixels large whatever the zoom, and their names stand above them.
     if (scene_.has_folded())
@@ -135,7 +138,7 @@ void TopologyView::begin_or_end_drag() {
         return;
     }
     const auto nodes = std::find_if(moving.begin(), moving.end(), [](const auto* item) { return item->zValue() >= 0; });
-    const auto links = std::find_if(moving.begin(), nodes, [](const auto* item) { return item->type() == link_item; });
+    const auto links = std::find_if(moving.begin(), nodes, [](const auto* item) { return item->zValue() > -2; });
     still_.emplace(Still{{}, {}, {}, {moving.begin(), links}, {links, nodes}, {nodes, moving.end()}});
 }
 
