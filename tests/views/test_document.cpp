@@ -289,7 +289,12 @@ private Q_SLOTS:
         QCOMPARE(to_field(123456789.0, bandwidth), QString("123.456789\u2009MB/s"));
         QCOMPARE(to_field(16e9, Info{.unit = "B"}), QString("16\u2009GB"));
         QCOMPARE(to_field(123456789.0123, bandwidth), QString("123456789.0123\u2009B/s"));
-        QCOMPARE(to_field(0.02, seconds), QString("0.02"));
+        QCOMPARE(to_field(0.02, seconds), QString("20\u2009ms"));
+        QCOMPARE(to_field(0.058, seconds), QString("58\u2009ms"));  // 58 to the bit, though 1000 x 0.058 is not
+        QCOMPARE(to_field(90.0, seconds), QString("90\u2009s"));
+        QCOMPARE(to_field(2e-5, seconds), QString("20\u2009\u00B5s"));
+        for (const double value : {0.0, 0.058, 1.0 / 3, 1e-12, 123.456, 0.0001234})
+            QCOMPARE(read(to_field(value, seconds).toUtf8().constData(), seconds), value);
         for (const double value :
              {1.0, 999.0, 1e3, 37.5e6, 4e9, 1.23456e12, 1e15, 0.3, 17'563'648.0, 1e9 / 3, 123456789.0123})
             QCOMPARE(read(to_field(value, bandwidth).toUtf8().constData(), bandwidth), value);

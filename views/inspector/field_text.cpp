@@ -6,9 +6,9 @@
 namespace skippipe {
 namespace {
 
-constexpr std::pair<const char*, int> prefixes[] = {{"P", 15},      {"T", 12},      {"G", 9},  {"M", 6},
-                                                    {"k", 3},       {"K", 3},       {"m", -3}, {"u", -6},
-                                                    {"\u00B5", -6}, {"\u03BC", -6}, {"n", -9}};
+constexpr std::pair<const char*, int> prefixes[] = {{"P", 15}, {"T", 12},      {"G", 9},  {"M", 6},
+                                                    {"k", 3},  {"K", 3},       {"m", -3}, {"\u00B5", -6},
+                                                    {"u", -6}, {"\u03BC", -6}, {"n", -9}};
 
 /// Characters of a field: what is longer with a prefix is clearer without.
 constexpr qsizetype most_scaled = 16;
@@ -63,7 +63,9 @@ std::optional<double> read_number(const QString& text, const char* unit_utf8) {
     return {};
 }
 
-bool says_bytes(const char* unit) { return qstrcmp(unit, "B") == 0 || qstrcmp(unit, "B/s") == 0; }
+bool has_unit_in_field(const char* unit) {
+    return qstrcmp(unit, "B") == 0 || qstrcmp(unit, "B/s") == 0 || qstrcmp(unit, "s") == 0;
+}
 
 QString number_text(double value, const char* unit) {
     const auto digits = [](double number) {
@@ -71,12 +73,16 @@ QString number_text(double value, const char* unit) {
         const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
         return QString::fromLatin1(buffer, end - buffer);
     };
-    if (!says_bytes(unit)) return digits(value);
+    if (!has_unit_in_field(unit)) return digits(value);
     const QString thin{QChar(0x2009)}, base = QString::fromUtf8(unit);
+    const bool is_time = base == QLatin1String("s");
     for (const auto& [prefix, power] : prefixes) {
-        const double scale = std::pow(10.0, power);
-        if (power <= 0 || std::abs(value) < scale) continue;
-        const QString text = digits(value / scale) + thin + QString::fromUtf8(prefix) + base;
+        if (is_time != (power < 0) || std::abs(value) < std::pow(10.0, power)) continue;
+        if (is_time && std::abs(value) >= 1) break;
+        // 0.058 s are 58 ms, though a thousand times 0.058 is not 58 to the bit.
+        const double scaled = power > 0 ? value / std::pow(10.0, power)
+                                        : QString::number(value * std::pow(10.0, -power), 'g', 15).toDouble();
+        const QString text = digits(scaled) + thin + QString::fromUtf8(prefix) + base;
         if (text.size() <= most_scaled && read_number(text, unit) == value) return text;
     }
     return digits(value) + thin + base;

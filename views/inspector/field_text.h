@@ -45,9 +45,9 @@ inline constexpr bool is_scaled<std::optional<T>> = is_number<T>;
 std::optional<double> read_number(const QString& text, const char* unit);
 /// "/2" is 0.5, "*1.5" is 1.5: what a value is to be multiplied by; nothing where the text is something else, or by 0.
 std::optional<double> read_factor(const QString& text);
-/// Whether a unit is one of bytes, which a field says itself: "16 GB".
-bool says_bytes(const char* unit);
-/// Plain digits; bytes and bandwidths with their unit, and an SI prefix where that is exact: "17.563648 MB/s".
+/// Whether a field says this unit itself, as bytes and seconds: "16 GB", "58 ms".
+bool has_unit_in_field(const char* unit);
+/// Plain digits; bytes, bandwidths and seconds with their unit, and an SI prefix where that is exact: "17.563648 MB/s".
 QString number_text(double value, const char* unit);
 
 template <class T>

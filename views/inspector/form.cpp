@@ -56,7 +56,7 @@ FormRows::FormRows(QWidget* parent) : QWidget(parent), rows_(new QFormLayout(thi
 QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     QString text = label_of(key);
     if (const auto unit = QString::fromUtf8(info.unit);
-        !unit.isEmpty() && !says_bytes(info.unit) && !says_unit(text, unit))
+        !unit.isEmpty() && !has_unit_in_field(info.unit) && !says_unit(text, unit))
         text += QStringLiteral(" <span style='color:%1'>%2</span>")
                     .arg(theme().text_2.name(), QString::fromUtf8(info.unit));
     auto* label = new QLabel(text);
