@@ -2,6 +2,7 @@
 // Keys of the window's actions: chosen anew, kept, refused where another has them, reset.
 #include <QKeySequenceEdit>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -55,6 +56,32 @@ private Q_SLOTS:
         QVERIFY(!keys.is_changed(&fold));
         QAction stranger("Stranger");
         QVERIFY(!keys.set(&stranger, QKeySequence(Qt::Key_Q)).isEmpty());
+    }
+
+    /// Words of an action, its place or its keys leave its row alone; none leave all.
+    void the_sheet_is_searched() {
+        KeyBindings keys;
+        QAction save("&Save"), fold("Fold all"), find("Find");
+        save.setShortcut(Qt::CTRL | Qt::Key_S);
+        fold.setProperty("group", "Canvas");
+        find.setProperty("group", "Timeline");
+        for (auto* action : {&save, &fold, &find}) keys.add(action, {});
+        KeySheet sheet(keys);
+        auto* search = sheet.findChild<QLineEdit*>("find_keys");
+        QVERIFY(search != nullptr);
+        const auto shown = [&](const QString& typed) {
+            search->setText(typed);
+            QStringList names;
+            for (int row = 0; row < sheet.table().rowCount(); ++row)
+                if (!sheet.table().isRowHidden(row)) names << sheet.table().item(row, 1)->text();
+            return names.join(',');
+        };
+        QCOMPARE(shown("fo can"), QString("Fold all"));
+        QCOMPARE(shown("ctrl+s"), QString("Save"));
+        QCOMPARE(shown("nowhere"), QString());
+        sheet.add_fixed("Timeline", "Nowhere else", "X");
+        QCOMPARE(shown("nowhere"), QString("Nowhere else"));
+        QCOMPARE(shown("").count(','), 3);
     }
 
     void chosen_in_the_sheet_and_kept() {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/key_sheet.h"
 
+#include <algorithm>
 #include <functional>
 
 #include <QAction>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeySequenceEdit>
+#include <QLineEdit>
 #include <QLabel>
 #include <QPushButton>
 #include <QStyledItemDelegate>
@@ -50,6 +52,7 @@ KeySheet::KeySheet(KeyBindings& bindings, QWidget* parent)
     : QDialog(parent),
       bindings_(bindings),
       table_(new QTableWidget(0, 3)),
+      search_(new QLineEdit),
       told_(words_label(tr("Double-click keys to choose others, Del takes an action's keys away"), "secondary")) {
     setWindowTitle(tr("Keys"));
     resize(720, 640);
@@ -74,9 +77,18 @@ KeySheet::KeySheet(KeyBindings& bindings, QWidget* parent)
     auto* row = head_row();
     row->addWidget(told_, 1);
     row->addWidget(reset);
+    search_->setObjectName("find_keys");
+    search_->setPlaceholderText(tr("Find an action or keys"));
+    search_->setAccessibleName(search_->placeholderText());
+    search_->setClearButtonEnabled(true);
+    connect(search_, &QLineEdit::textChanged, this, &KeySheet::show_found);
+    auto* search_row = head_row();
+    search_row->addWidget(search_);
     auto* column = seamless_column(this);
+    column->addLayout(search_row);
     column->addLayout(row);
     column->addWidget(table_);
+    search_->setFocus();
     auto* none = new QAction(tr("No keys"), table_);
     none->setShortcut(Qt::Key_Delete);
     none->setShortcutContext(Qt::WidgetShortcut);
@@ -105,6 +117,7 @@ void KeySheet::add_fixed(const QString& where, const QString& what, const QStrin
         item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
         table_->setItem(row, i, item);
     }
+    show_found(search_->text());
 }
 
 void KeySheet::fill() {
@@ -115,6 +128,19 @@ void KeySheet::fill() {
         QFont font = table_->font();
         font.setBold(bindings_.is_changed(actions_[i]));
         item->setFont(font);
+    }
+    show_found(search_->text());
+}
+
+/// Rows that have each of the words typed, in any column.
+void KeySheet::show_found(const QString& typed) {
+    const QStringList words = typed.split(' ', Qt::SkipEmptyParts);
+    for (int row = 0; row < table_->rowCount(); ++row) {
+        QString text;
+        for (int i = 0; i < table_->columnCount(); ++i) text += table_->item(row, i)->text() + ' ';
+        const bool has_all = std::all_of(words.begin(), words.end(),
+                                         [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
+        table_->setRowHidden(row, !has_all);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "views/window/key_bindings.h"
 
 class QLabel;
+class QLineEdit;
 
 namespace skippipe {
 
@@ -23,9 +24,12 @@ public:
 private:
     void fill();
     void take(int row, const QKeySequence& keys);
+    /// Hides the rows without these words.
+    void show_found(const QString& typed);
 
     KeyBindings& bindings_;
     QTableWidget* table_;
+    QLineEdit* search_;
     QLabel* told_;
     std::vector<QPointer<QAction>> actions_;  ///< of the first rows
 };
