@@ -314,21 +314,32 @@ private Q_SLOTS:
         e.pipeline.planner = "gpipe";
         w->document().start_new(e);
         auto& page = w->design_page().planners();
+        const QString not_yet("\u2013");
+        QCOMPARE(page.table().item(0, 1)->text(), not_yet);
         QTest::mouseClick(&page.button(), Qt::LeftButton);
         QVERIFY(page.is_busy());
         QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), design_patience_ms);
         QCOMPARE(page.table().rowCount(), static_cast<int>(planners_.all().size()));
         int planned = 0, joint = -1, shortest = 0;
         for (int row = 0; row < page.table().rowCount(); ++row) {
-            planned += !page.table().item(row, 1)->text().isEmpty();
+            planned += page.table().item(row, 1)->text() != not_yet;
             shortest += page.table().item(row, page.table().columnCount() - 1)->text() == "shortest";
             if (page.table().item(row, 0)->text() == "skippipe-joint") joint = row;
         }
         QVERIFY2(planned >= 3 && shortest >= 1 && joint >= 0, qPrintable(QString::number(planned)));
         Q_EMIT page.table().cellClicked(joint, 0);
         QCOMPARE(w->document().experiment().pipeline.planner, std::string("skippipe-joint"));
-        QVERIFY(page.table().item(joint, 0)->text().contains("in use"));
-        QVERIFY2(!page.table().item(joint, 1)->text().isEmpty(), "another planner is no other experiment");
+        QCOMPARE(page.table().item(joint, 0)->text(), QString(QChar(0x2713)) + " skippipe-joint");
+        QVERIFY2(page.table().item(joint, 1)->text() != not_yet, "another planner is no other experiment");
+        const auto price_is_hidden = [&] {
+            for (int column = 0; column < page.table().columnCount(); ++column)
+                if (page.table().horizontalHeaderItem(column)->text() == "Price")
+                    return page.table().isColumnHidden(column);
+            return false;
+        };
+        QVERIFY2(price_is_hidden(), "nothing has a price");
+        w->document().edit("Price", [](Experiment& x) { x.topology.nodes[0].price_per_hour = 1; });
+        QVERIFY(!price_is_hidden());
         // An edit ends what goes on.
         page.start();
         w->document().edit("More", [](Experiment& x) { x.pipeline.microbatches = 12; });
@@ -460,7 +471,7 @@ private Q_SLOTS:
         }
         const PricedPlan last = plans.back();
         QTest::mouseClick(&page.plot(), Qt::LeftButton, {}, page.plot().place(last).toPoint());
-        QVERIFY(page.table().item(last.row, 0)->text().contains("in use") ||
+        QVERIFY(page.table().item(last.row, 0)->text().startsWith(QChar(0x2713)) ||
                 page.plot().place(plans[plans.size() - 2]).toPoint() == page.plot().place(last).toPoint());
         QVERIFY(page.plot().grab().toImage().pixelColor(page.plot().place(plans.front()).toPoint()) == theme().accent);
     }

@@ -39,6 +39,7 @@ private Q_SLOTS:
         };
         const auto& axis = page.failure_axis();
         QCOMPARE(axis.height(), axis.sizeHint().height());
+        QCOMPARE(page.plan_timeline().place_of(0, 0).x(), axis.names_width());  // one left edge for both times
         for (const QSize size : {QSize(1280, 800), QSize(1024, 700)}) {
             window.resize(size);
             window.document().edit("calm", [](Experiment& e) { e.failures.clear(); });
@@ -355,6 +356,14 @@ private Q_SLOTS:
                                  patient_ms);
         QVERIFY(window.plans().explanation()->iteration_s > why->iteration_s);
         QVERIFY(panel.isEnabled());
+        // Beside each other where there is room, else one below the other.
+        const auto* columns = panel.findChild<QSplitter*>("why_columns");
+        window.show();
+        window.design_page().bottom().setCurrentWidget(&panel);
+        window.resize(1600, 900);
+        QTRY_COMPARE(columns->orientation(), Qt::Horizontal);
+        window.resize(1024, 700);
+        QTRY_COMPARE(columns->orientation(), Qt::Vertical);
     }
 
     void differences_name_what_differs() {

@@ -35,6 +35,8 @@ public:
     /// What the card under the mouse says.
     QString words_at(QPointF place) const;
 
+    /// Pixels of the lanes' names; what stands above it has its time begin there, too.
+    double names_width() const;
     /// As high as its lanes; at the least as two, which scroll.
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -72,7 +74,6 @@ private:
     void bring_selected_into_sight();
     TimeScale scale() const;
     LaneStack stack() const;
-    double names_width() const;
     double pixels_s(double pixels) const;
     const Failure& shown(std::size_t index) const;
     std::optional<std::size_t> selected() const;

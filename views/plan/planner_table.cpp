@@ -43,7 +43,11 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     setAttribute(Qt::WA_StyledBackground);
     make_plain(*table_, tr("Planners side by side"));
     table_->setHorizontalHeaderLabels(
-        {tr("Planner"), tr("Iteration"), tr("Above the bound"), tr("Idle"), tr("Sent"), tr("Price"), QString{}});
+        {tr("Planner"), tr("Iteration"), tr("Above bound"), tr("Idle"), tr("Sent"), tr("Price"), QString{}});
+    for (int column = iteration_column; column < note_column; ++column)
+        table_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    table_->horizontalHeaderItem(gap_column)
+        ->setToolTip(tr("How much longer the iteration is than the bound, below which no plan can be"));
     table_->horizontalHeaderItem(price_column)->setToolTip(tr("Of an iteration, by the experiment's prices"));
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -54,6 +58,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     auto* row = head_row();
     row->addWidget(button_);
     row->addWidget(words_, 1);
+    table_->setColumnHidden(price_column, !has_prices(document.experiment()));
     auto* column = seamless_column(this);
     column->addLayout(row);
     auto* both = new QHBoxLayout;
@@ -95,8 +100,8 @@ void PlannerTable::show_names() {
         const QString name = QString::fromStdString(planner->name());
         auto* item = put(row, planner_column, name);
         item->setData(Qt::UserRole, name);
-        item->setToolTip(QString::fromStdString(planner->description()));
-        for (int column = iteration_column; column <= note_column; ++column) put(row, column, {});
+        for (int column = iteration_column; column <= note_column; ++column)
+            put(row, column, column < price_column ? QStringLiteral("–") : QString{});
         ++row;
     }
 }
@@ -109,7 +114,10 @@ void PlannerTable::show_words() {
         auto* item = table_->item(row, planner_column);
         const bool is_used = item->data(Qt::UserRole).toString() == used;
         item->setFont(is_used ? bold_font() : body_font());
-        item->setText(item->data(Qt::UserRole).toString() + (is_used ? tr(" (in use)") : QString{}));
+        item->setText((is_used ? QStringLiteral("✓ ") : QString{}) + item->data(Qt::UserRole).toString());
+        const QString about =
+            QString::fromStdString(planners_.find(item->data(Qt::UserRole).toString().toStdString())->description());
+        item->setToolTip(is_used ? tr("%1\nThe experiment uses it").arg(about) : about);
     }
     words_->setText(busy_          ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
                     : key_.empty() ? tr("Every planner's plan, one after the other")
@@ -124,6 +132,7 @@ void PlannerTable::follow() {
     for (int row = 0; row < table_->rowCount(); ++row)
         for (int column = iteration_column; column < note_column; ++column)
             table_->item(row, column)->setForeground(old ? theme().text_2 : theme().text);
+    table_->setColumnHidden(price_column, !has_prices(document_.experiment()));
     show_words();
 }
 

@@ -23,7 +23,8 @@ namespace skippipe {
 namespace {
 
 constexpr std::int64_t what_if_steps = 1'000;
-constexpr int left_room = 72, bottom_room = 24;
+constexpr int left_room = 72, bottom_room = 42, top_room = 20;
+constexpr double tick_room = 44;  ///< pixels between ticks, at least
 
 QString value_text(const WhatIfQuestion& question, double value) {
     const QString unit = QString::fromUtf8(question.unit);
@@ -58,7 +59,7 @@ void WhatIfCurve::choose(int index) {
 }
 
 QRectF WhatIfCurve::frame() const {
-    return QRectF(rect()).adjusted(left_room, size::gap, -size::wide_gap, -bottom_room);
+    return QRectF(rect()).adjusted(left_room, top_room, -size::wide_gap, -bottom_room);
 }
 
 double WhatIfCurve::x_of(double value) const {
@@ -69,9 +70,32 @@ double WhatIfCurve::x_of(double value) const {
     return in.left() + share * in.width();
 }
 
+/// Where the axis ends: at a tick.
+double WhatIfCurve::top_s() const {
+    const double step = step_s();
+    return step > 0 ? step * std::ceil(most_s_ / step) : 0;
+}
+
+double WhatIfCurve::step_s() const {
+    const double ticks = std::max(1.0, std::floor(frame().height() / tick_room));
+    return most_s_ > 0 ? nice_step(most_s_ / ticks) : 0;
+}
+
 /// From 0: half the height is half the time.
 double WhatIfCurve::y_of(double seconds) const {
-    return frame().bottom() - (most_s_ > 0 ? seconds / (1.1 * most_s_) : 0) * frame().height();
+    return frame().bottom() - (most_s_ > 0 ? seconds / top_s() : 0) * frame().height();
+}
+
+/// Small words about a place, moved into the frame.
+void WhatIfCurve::draw_beside(QPainter& painter, QPointF middle, const QString& words) const {
+    painter.save();
+    painter.setPen(theme().text);
+    QRectF box(0, 0, painter.fontMetrics().horizontalAdvance(words) + 2, 14);
+    box.moveCenter(middle);
+    if (box.right() > width() - 2) box.moveRight(width() - 2);
+    if (box.top() < frame().top() - 6) box.moveTop(middle.y() + 22);  // below what it is about
+    painter.drawText(box, Qt::AlignCenter, words);
+    painter.restore();
 }
 
 void WhatIfCurve::paintEvent(QPaintEvent*) {
@@ -82,15 +106,18 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setFont(small_font());
     const QRectF in = frame();
-    painter.setPen(t.text_2);
-    for (const double s : {0.0, most_s_}) {
+    const double step = step_s();
+    for (int i = 0; step > 0 && i * step <= top_s() * (1 + 1e-9); ++i) {
         painter.setPen(QPen(t.line, 1));
-        painter.drawLine(QPointF(in.left(), y_of(s)), QPointF(in.right(), y_of(s)));
+        painter.drawLine(QPointF(in.left(), y_of(i * step)), QPointF(in.right(), y_of(i * step)));
         painter.setPen(t.text_2);
-        if (s > 0 || most_s_ > 0)
-            painter.drawText(QRectF(0, y_of(s) - 10, left_room - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
-                             duration(s));
+        painter.drawText(QRectF(0, y_of(i * step) - 10, left_room - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
+                         tick(i * step, step));
     }
+    painter.setPen(t.text_2);
+    painter.drawText(QRectF(size::gap, 2, width() - 2 * size::gap, 16), Qt::AlignLeft | Qt::AlignVCenter,
+                     tr("Iteration time"));
+    painter.drawText(QRectF(in.left(), in.bottom() + 22, in.width(), 16), Qt::AlignCenter, question_.words);
     // As many values below as have room.
     double free_from = -1e9;
     for (const double value : question_.values) {
@@ -122,8 +149,10 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
         if (seconds_[i] == 0) {
             painter.drawLine(at - QPointF(4, 4), at + QPointF(4, 4));
             painter.drawLine(at - QPointF(4, -4), at + QPointF(4, -4));
+            draw_beside(painter, at - QPointF(0, 14), tr("no plan"));
         } else if (seconds_[i] > 0) {
             painter.drawEllipse(at, is_now ? 6 : 4, is_now ? 6 : 4);
+            draw_beside(painter, at - QPointF(0, 16), duration(seconds_[i]));
         }
         if (!is_now) continue;
         painter.setPen(QPen(t.text_2, 1, Qt::DashLine));

@@ -41,6 +41,9 @@ private:
     QRectF frame() const;
     double x_of(double value) const;
     double y_of(double seconds) const;
+    double top_s() const;
+    double step_s() const;
+    void draw_beside(QPainter& painter, QPointF middle, const QString& words) const;
     void choose_at(double x);
 
     WhatIfQuestion question_;

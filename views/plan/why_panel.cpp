@@ -6,7 +6,7 @@
 
 #include <QEvent>
 #include <QHeaderView>
-#include <QSplitter>
+#include <QResizeEvent>
 #include <QVBoxLayout>
 
 #include "core/experiment/describe.h"
@@ -21,6 +21,7 @@ namespace skippipe {
 namespace {
 
 constexpr double no_change = 5e-7;  ///< of the iteration
+constexpr int least_beside = 600;   ///< pixels across, for two columns
 
 QString words_of(const std::string& text) { return QString::fromStdString(text); }
 
@@ -54,7 +55,7 @@ QString sentence(const Wait& wait, const Problem& problem) {
     switch (wait.cause) {
         case WaitCause::link:
             return QObject::tr("%1: line sends for %2")
-                .arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " -> "), others);
+                .arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " → "), others);
         case WaitCause::memory:
             return QObject::tr("%1 on %2: memory, till %3 releases it").arg(operation, node, others);
         case WaitCause::collision: return QObject::tr("%1 on %2: collision with %3").arg(operation, node, others);
@@ -72,10 +73,9 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
       plans_(plans),
       summary_(new QLabel),
       microbatch_title_(new QLabel),
-      what_ifs_(
-          rows_table(tr("What one unit more would give"), {tr("If this were faster (paths kept)"), tr("Iteration")})),
-      microbatch_(rows_table(tr("What the microbatch pays and waits for"),
-                             {tr("Where the microbatch spends its time"), tr("Time")})) {
+      columns_(new QSplitter(Qt::Horizontal)),
+      what_ifs_(rows_table(tr("What one unit more would give"), {tr("If faster"), tr("Iteration")})),
+      microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Microbatch"), tr("Time")})) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     auto* column = seamless_column(this);
@@ -92,13 +92,14 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
     microbatch_title_->setWordWrap(true);
     rows->addWidget(microbatch_title_);
     rows->addWidget(microbatch_, 1);
-    auto* across = new QSplitter(Qt::Horizontal);
-    across->setObjectName("why_columns");
-    across->addWidget(what_ifs_);
-    across->addWidget(right);
-    across->setSizes({400, 400});
-    across->setChildrenCollapsible(false);
-    column->addWidget(across, 1);
+    columns_->setObjectName("why_columns");
+    columns_->addWidget(what_ifs_);
+    columns_->addWidget(right);
+    columns_->setSizes({400, 400});
+    columns_->setChildrenCollapsible(false);
+    column->addWidget(columns_, 1);
+    what_ifs_->horizontalHeaderItem(0)->setToolTip(tr("One thing faster, every microbatch on the path it has"));
+    microbatch_->horizontalHeaderItem(0)->setToolTip(tr("Where the microbatch spends its time"));
     what_ifs_->setObjectName("what_ifs");
     microbatch_->setObjectName("microbatch_waits");
 
@@ -222,7 +223,7 @@ void WhyPanel::show_microbatch() {
                 : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
             .arg(costs->microbatch)
             .arg(duration(costs->end_s), duration(costs->alone_s()), duration(costs->waiting_s())));
-    microbatch_->horizontalHeaderItem(0)->setText(tr("Where microbatch %1 spends its time").arg(costs->microbatch));
+    microbatch_->horizontalHeaderItem(0)->setText(tr("Microbatch %1").arg(costs->microbatch));
     microbatch_->setRowCount(0);
     const auto add = [&](const QString& what, const QString& tip, double seconds, int node, std::vector<int> lines) {
         if (!(seconds > 0)) return;
@@ -276,6 +277,12 @@ void WhyPanel::select(int node, const std::vector<int>& lines) {
     }
     selection_.select(selection);
     Q_EMIT chosen();
+}
+
+/// Side by side where both columns can be read, else one below the other.
+void WhyPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    columns_->setOrientation(width() < least_beside ? Qt::Vertical : Qt::Horizontal);
 }
 
 void WhyPanel::changeEvent(QEvent* event) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <QLabel>
+#include <QSplitter>
 #include <QTableWidget>
 #include <QWidget>
 
@@ -31,6 +32,7 @@ Q_SIGNALS:
 
 protected:
     void changeEvent(QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void show_explanation();
@@ -50,6 +52,7 @@ private:
     std::shared_ptr<const PlanOutcome> outcome_;  ///< what is shown
     std::shared_ptr<const Explanation> explanation_;
     QLabel *summary_, *microbatch_title_;
+    QSplitter* columns_;
     QTableWidget *what_ifs_, *microbatch_;
     std::vector<std::pair<int, std::vector<int>>> microbatch_subjects_;  ///< node and lines of each row
 };

@@ -46,6 +46,7 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
 
 /// The longest name has room, within reason.
 void TimelineView::measure_names() {
+    if (fixed_names_px_ > 0) return;
     constexpr double room = 16;
     std::string longest;
     if (data_)
@@ -53,6 +54,12 @@ void TimelineView::measure_names() {
             if (lane.name.size() > longest.size()) longest = lane.name;
     const double wide = QFontMetricsF(body_font()).horizontalAdvance(QString::fromStdString(longest));
     compact_names_px_ = std::clamp(std::ceil(wide) + room, compact_names_width, most_compact_names_width);
+}
+
+void TimelineView::set_names_width(double pixels) {
+    if (pixels == fixed_names_px_) return;
+    fixed_names_px_ = compact_names_px_ = pixels;
+    request_frame();
 }
 
 /// The same rows and times of what is shown now; where it has not so many rows, none.
@@ -193,6 +200,7 @@ void TimelineView::set_bookmarks(std::vector<double> bookmarks) {
 TimeScale TimelineView::scale() const {
     return {zoom_.begin(), zoom_.end(),
             !compact_                            ? names_width
+            : fixed_names_px_ > 0                ? fixed_names_px_
             : stack().height >= least_named_lane ? compact_names_px_
                                                  : 0.0,
             std::max(static_cast<double>(width()), names_width + 1)};

@@ -89,6 +89,8 @@ public:
     /// Selects a span of the data and brings it into sight; none: nothing happens.
     void go(TimelineData::Place place);
     int height_for_all_lanes() const;
+    /// A compact one's names have so many pixels, whatever they are.
+    void set_names_width(double pixels);
     /// In which a compact one's lanes are just high enough for their names.
     int height_for_named_lanes() const;
 
@@ -166,7 +168,7 @@ private:
 
     TimeZoom& zoom_;
     bool compact_, has_overview_ = false, has_counters_ = false;
-    double compact_names_px_ = 0;
+    double compact_names_px_ = 0, fixed_names_px_ = 0;
     std::optional<double> moment_;
     std::shared_ptr<const LineRows> lines_;
     std::shared_ptr<const TimelineData> data_, planned_;

@@ -72,6 +72,7 @@ void PlanArea::follow_timeline() {
 /// The axis has what it would like where lanes can be named all the same; else less, and no less than the lanes want
 /// where not even that would name them.
 void PlanArea::share_height() {
+    timeline_->set_names_width(axis_->names_width());
     const int both = timeline_->height() + axis_->height();
     const int most = axis_->sizeHint().height(), least = std::min(most, axis_->minimumSizeHint().height());
     const int beside_names = both - timeline_->height_for_named_lanes();
