@@ -56,6 +56,9 @@ nlohmann::ordered_json to_json(const ModelSpec& model);
 nlohmann::ordered_json to_json(const Experiment& experiment);
 /// Indented text with a newline at the end: what is saved.
 std::string to_text(const Experiment& experiment);
+/// What a plan of an experiment depends on, all else as in an empty document: who planned it and how long apart, equal
+/// parts have equal plans. Cheaper to compare than hashes, which say the same.
+Experiment planning_part(const Experiment& experiment);
 /// 16 hex digits over the canonical text of what a plan depends on (name, description and canvas places left out).
 std::string experiment_hash(const Experiment& experiment);
 /// JSON Schema (draft 2020-12), made from describe.h.

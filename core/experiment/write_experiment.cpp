@@ -101,14 +101,42 @@ std::string to_text(const Experiment& experiment) {
     return text + "\n";
 }
 
+Experiment planning_part(const Experiment& experiment) {
+    const Costs no_costs;
+    Experiment part;
+    part.topology = experiment.topology;
+    part.model = experiment.model;
+    part.pipeline = experiment.pipeline;
+    part.costs = experiment.costs;
+    for (auto& region : part.topology.regions) region.x = region.y = 0;
+    for (auto& node : part.topology.nodes) {
+        node.x = node.y = 0;
+        node.price_per_hour.reset();
+        node.rank = Node{}.rank;
+    }
+    part.topology.measured_at = Topology{}.measured_at;
+    part.topology.on_map = Topology{}.on_map;
+    part.costs.transfer_cpu_s = no_costs.transfer_cpu_s;
+    part.costs.transfer_cpu_s_per_byte = no_costs.transfer_cpu_s_per_byte;
+    part.costs.reduction_cpu_s_per_byte = no_costs.reduction_cpu_s_per_byte;
+    part.pipeline.planner = Pipeline{}.planner;
+    part.pipeline.plan_steps = Pipeline{}.plan_steps;
+    // Of how it is trained, what says how many bytes a planned reduction hands on.
+    if (part.costs.all_reduce == AllReduceRule::planned && part.costs.gradient_bytes.empty())
+        part.training.gradient_wire = experiment.training.gradient_wire;
+    return part;
+}
+
 std::string experiment_hash(const Experiment& experiment) {
-    Json all = to_json(experiment);
+    const Experiment planned = planning_part(experiment);
+    Json all = to_json(planned);
+    // What is not planned is no part of the text.
     for (const char* list : {"regions", "nodes"})
         for (auto& place : all["topology"][list]) {
             place.erase("x");
             place.erase("y");
             place.erase("price_per_hour");
-            place.erase("rank");  // who hosts a node changes nothing in the plan
+            place.erase("rank");
         }
     for (const char* not_planned : {"measured_at", "on_map"}) all["topology"].erase(not_planned);
     for (const char* only_predicted : {"transfer_cpu_s", "transfer_cpu_s_per_byte", "reduction_cpu_s_per_byte"})
@@ -116,16 +144,13 @@ std::string experiment_hash(const Experiment& experiment) {
     all["pipeline"].erase("planner");
     all["pipeline"].erase("plan_steps");
     // Fields that came later count only where they say something: plans made before them stay valid.
-    if (!experiment.pipeline.plan_blocks) all["pipeline"].erase("plan_blocks");
-    if (experiment.pipeline.microbatch_sizes.empty()) all["pipeline"].erase("microbatch_sizes");
-    if (experiment.model.kv_heads == 0) all["model"].erase("kv_heads");
-    if (experiment.model.rotary_base == ModelSpec{}.rotary_base) all["model"].erase("rotary_base");
+    if (!planned.pipeline.plan_blocks) all["pipeline"].erase("plan_blocks");
+    if (planned.pipeline.microbatch_sizes.empty()) all["pipeline"].erase("microbatch_sizes");
+    if (planned.model.kv_heads == 0) all["model"].erase("kv_heads");
+    if (planned.model.rotary_base == ModelSpec{}.rotary_base) all["model"].erase("rotary_base");
     Json part = {
         {"topology", all["topology"]}, {"model", all["model"]}, {"pipeline", all["pipeline"]}, {"costs", all["costs"]}};
-    // Of how it is trained, what says how many bytes a planned reduction hands on.
-    if (experiment.costs.all_reduce == AllReduceRule::planned && experiment.costs.gradient_bytes.empty() &&
-        experiment.training.gradient_wire != WireType::fp32)
-        part["gradient_wire"] = all["training"]["gradient_wire"];
+    if (planned.training.gradient_wire != WireType::fp32) part["gradient_wire"] = all["training"]["gradient_wire"];
     const std::string text = part.dump(-1, ' ', false, Json::error_handler_t::replace);
     return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }

@@ -146,6 +146,30 @@ private Q_SLOTS:
         QCOMPARE(experiment_hash(other), hash);
     }
 
+    /// Field by field, of a document that says them all: what the hash leaves out is no part of what is planned.
+    void equal_parts_have_equal_hashes() {
+        Experiment e = parse_experiment(samples::small()).experiment;
+        e.topology.nodes[0].rank = 0;
+        e.topology.nodes[0].price_per_hour = 1;
+        const auto json = to_json(e);
+        const auto all = json.flatten();
+        const std::string hash = experiment_hash(e);
+        int planned = 0, apart = 0;
+        for (const auto& [pointer, value] : all.items()) {
+            auto other = json;
+            auto& field = other[nlohmann::ordered_json::json_pointer(pointer)];
+            if (value.is_boolean()) field = !value.get<bool>();
+            if (value.is_number()) field = value.get<double>() == 0 ? 1.0 : 2 * value.get<double>();
+            if (value.is_null()) field = 1;
+            const Experiment changed = parse_experiment(other).experiment;
+            if (changed == e) continue;
+            const bool same = experiment_hash(changed) == hash;
+            QVERIFY2((planning_part(changed) == planning_part(e)) == same, pointer.c_str());
+            ++(same ? apart : planned);
+        }
+        QVERIFY2(planned > 30 && apart > 20, qPrintable(QString("%1 %2").arg(planned).arg(apart)));
+    }
+
     /// Where it changes what planned reductions hand on, and nowhere else.
     void hash_follows_the_type_of_gradients() {
         Experiment e = parse_experiment(samples::small()).experiment;

@@ -76,6 +76,34 @@ private Q_SLOTS:
         QVERIFY2(told.contains("linked already") && c.topology().links.size() == 1, qPrintable(told));
     }
 
+    /// Another latency or bandwidth is shown by the link that is there; another end makes it anew.
+    void a_link_shows_its_figures_of_now() {
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+        add_link(e, "node-1", "node-2");
+        add_link(e, "node-2", "node-3");
+        Canvas c(e);
+        const auto link = [&]() -> LinkItem* {
+            const auto& links = c.view.scene_model().node("node-1")->links;
+            return links.empty() ? nullptr : links.front();
+        };
+        auto* before = link();
+        QVERIFY(before != nullptr);
+        const QString words = before->words;
+        const double width = before->width;
+        c.document.edit("slower", [](Experiment& x) {
+            x.topology.links[0].latency_s = 0.5;
+            x.topology.links[0].bandwidth_bytes_per_s *= 100;
+        });
+        QCOMPARE(link(), before);
+        QVERIFY2(before->words != words && before->words.contains("500"), qPrintable(before->words));
+        QVERIFY(before->width > width);
+        c.document.undo_stack().undo();
+        QCOMPARE(link()->words, words);
+        c.document.edit("elsewhere", [](Experiment& x) { x.topology.links[0].from = "node-3"; });
+        QVERIFY(link() == nullptr);
+    }
+
     /// A second region stands beside the first, at its height, where both are seen.
     void regions_are_added_side_by_side() {
         Canvas c({});

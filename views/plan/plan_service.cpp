@@ -24,10 +24,13 @@ constexpr std::int64_t quick_steps = 1'000;
 constexpr std::int64_t steps_on = 2'000;
 constexpr int progress_steps = 20;
 
-/// Everything the plan depends on: `experiment_hash` is of the problem alone and leaves out who plans it, and how long.
-std::string key_of(const Experiment& e) {
-    return experiment_hash(e) + '/' + e.pipeline.planner + '/' + std::to_string(e.pipeline.plan_steps) + '/' +
-           std::to_string(e.seed);
+/// Everything the plan depends on, who makes it and how long among it.
+Experiment key_of(const Experiment& e) {
+    Experiment key = planning_part(e);
+    key.pipeline.planner = e.pipeline.planner;
+    key.pipeline.plan_steps = e.pipeline.plan_steps;
+    key.seed = e.seed;
+    return key;
 }
 }  // namespace
 
@@ -161,8 +164,8 @@ PlanService::~PlanService() {
 }
 
 void PlanService::schedule() {
-    std::string key = key_of(document_.experiment());
-    if (key == key_) return;
+    Experiment key = key_of(document_.experiment());
+    if (key_ == key) return;
     key_ = std::move(key);
     stop_.request_stop();
     ++serial_;

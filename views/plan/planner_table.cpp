@@ -21,10 +21,14 @@ namespace {
 enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, price_column, note_column };
 
 /// What these plans depend on: the planner that is chosen is none of it.
-std::string planned_key(const Experiment& e) {
-    std::string key = experiment_hash(e) + '/' + std::to_string(e.pipeline.plan_steps) + '/' + std::to_string(e.seed);
-    key += '/' + std::to_string(e.prices.node_hour) + '/' + std::to_string(e.prices.gigabyte);
-    for (const auto& node : e.topology.nodes) key += '/' + std::to_string(node.price_per_hour.value_or(-1));
+Experiment planned_key(const Experiment& e) {
+    Experiment key = planning_part(e);
+    key.pipeline.plan_steps = e.pipeline.plan_steps;
+    key.seed = e.seed;
+    key.prices.node_hour = e.prices.node_hour;
+    key.prices.gigabyte = e.prices.gigabyte;
+    for (std::size_t i = 0; i < key.topology.nodes.size(); ++i)
+        key.topology.nodes[i].price_per_hour = e.topology.nodes[i].price_per_hour;
     return key;
 }
 
@@ -119,16 +123,17 @@ void PlannerTable::show_words() {
             QString::fromStdString(planners_.find(item->data(Qt::UserRole).toString().toStdString())->description());
         item->setToolTip(is_used ? tr("%1\nThe experiment uses it").arg(about) : about);
     }
-    words_->setText(busy_          ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
-                    : key_.empty() ? tr("Every planner's plan, one after the other")
-                    : key_ != planned_key(document_.experiment())
-                        ? tr("Of the experiment before the last edit; a click on a row uses its planner")
-                        : tr("A click on a row uses its planner"));
+    words_->setText(busy_      ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
+                    : !key_    ? tr("Every planner's plan, one after the other")
+                    : is_old() ? tr("Of the experiment before the last edit; a click on a row uses its planner")
+                               : tr("A click on a row uses its planner"));
 }
 
+bool PlannerTable::is_old() const { return key_ && *key_ != planned_key(document_.experiment()); }
+
 void PlannerTable::follow() {
-    if (busy_ && key_ != planned_key(document_.experiment())) stop();
-    const bool old = !key_.empty() && key_ != planned_key(document_.experiment());
+    const bool old = is_old();
+    if (busy_ && old) stop();
     for (int row = 0; row < table_->rowCount(); ++row)
         for (int column = iteration_column; column < note_column; ++column)
             table_->item(row, column)->setForeground(old ? theme().text_2 : theme().text);

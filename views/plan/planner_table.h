@@ -43,6 +43,7 @@ public:
 
 private:
     void follow();
+    bool is_old() const;
     void take(const PlannerRow& row, int place, int serial);
     void show_names();
     void show_words();
@@ -56,7 +57,7 @@ private:
     QLabel* words_;
     QThreadPool pool_;
     std::stop_source stop_;
-    std::string key_;  ///< of what was planned
+    std::optional<Experiment> key_;  ///< of what was planned
     int serial_ = 0, done_ = 0;
     bool busy_ = false;
 };

@@ -24,6 +24,12 @@ namespace {
 /// A link's: all links together are to weigh about the same, however many they are.
 double presence_among(std::size_t links) { return std::clamp(std::sqrt(24.0 / static_cast<double>(links)), 0.16, 1.0); }
 
+void show_figures(LinkItem& item, const Link& link) {
+    item.width = link_width(link.bandwidth_bytes_per_s);
+    item.words = link_words(link);
+    item.update();
+}
+
 }  // namespace
 
 TopologyScene::TopologyScene(Document& document, SelectionModel& selection, bool editable, QObject* parent)
@@ -54,8 +60,13 @@ void TopologyScene::follow_document() {
     if (document_.experiment().failures != shown_failures_) show_failures();
     if (now == shown_) return;
     const auto same_things = [](const Topology& a, const Topology& b) {
-        if (a.links != b.links || a.nodes.size() != b.nodes.size() || a.regions.size() != b.regions.size())
+        if (a.links.size() != b.links.size() || a.nodes.size() != b.nodes.size() ||
+            a.regions.size() != b.regions.size())
             return false;
+        for (std::size_t i = 0; i < a.links.size(); ++i)
+            if (a.links[i].from != b.links[i].from || a.links[i].to != b.links[i].to ||
+                a.links[i].both_ways != b.links[i].both_ways)
+                return false;
         for (std::size_t i = 0; i < a.nodes.size(); ++i)
             if (a.nodes[i].id != b.nodes[i].id || a.nodes[i].region != b.nodes[i].region) return false;
         for (std::size_t i = 0; i < a.regions.size(); ++i)
@@ -76,6 +87,7 @@ void TopologyScene::rebuild() {
     nodes_.clear();
     regions_.clear();
     links_.clear();
+    drawn_.clear();
     drag_places_.clear();
     if (dragging_) {
         dragging_ = false;
@@ -84,7 +96,8 @@ void TopologyScene::rebuild() {
     new_link_ = nullptr;
     link_from_ = link_to_ = nullptr;
     hovered_ = nullptr;
-    const Topology& t = document_.experiment().topology;
+    shown_ = document_.experiment().topology;
+    const Topology& t = shown_;
     for (const auto& region : t.regions)
         if (auto& item = regions_[region.id]; item == nullptr) {
             addItem(item = new RegionItem(region.id));
@@ -100,23 +113,8 @@ void TopologyScene::rebuild() {
         }
     }
     for (const auto& link : t.links) {
-        NodeItem *a = node(link.from), *b = node(link.to);
-        const auto ra = regions_.find(link.from), rb = regions_.find(link.to);
-        if (a != nullptr && b != nullptr) {
-            auto* item = new LinkItem({link.from, link.to}, a, b, link.both_ways);
-            item->width = link_width(link.bandwidth_bytes_per_s);
-            item->words = ::skippipe::link_words(link);
-            a->links.push_back(item);
-            b->links.push_back(item);
-            links_.push_back(item);
-        } else if (ra != regions_.end() && rb != regions_.end() && ra != rb) {
-            auto* item = new LinkItem({link.from, link.to}, ra->second, rb->second, link.both_ways);
-            item->width = link_width(link.bandwidth_bytes_per_s);
-            item->words = ::skippipe::link_words(link);
-            ra->second->links.push_back(item);
-            rb->second->links.push_back(item);
-            links_.push_back(item);
-        }
+        drawn_.push_back(make_link(link));
+        if (drawn_.back() != nullptr) links_.push_back(drawn_.back());
     }
     for (auto* link : links_) {
         link->presence = presence_among(links_.size());
@@ -136,8 +134,27 @@ void TopologyScene::rebuild() {
     show_selection();
 }
 
+/// Joins two nodes or two regions; neither: null.
+LinkItem* TopologyScene::make_link(const Link& link) {
+    const auto join = [&](auto* a, auto* b) {
+        auto* item = new LinkItem({link.from, link.to}, a, b, link.both_ways);
+        show_figures(*item, link);
+        a->links.push_back(item);
+        b->links.push_back(item);
+        return item;
+    };
+    NodeItem *a = node(link.from), *b = node(link.to);
+    if (a != nullptr && b != nullptr) return join(a, b);
+    const auto ra = regions_.find(link.from), rb = regions_.find(link.to);
+    return ra != regions_.end() && rb != regions_.end() && ra != rb ? join(ra->second, rb->second) : nullptr;
+}
+
+/// What is drawn is what the document's links join.
 void TopologyScene::move_to_document() {
     const Experiment& e = document_.experiment();
+    for (std::size_t i = 0; i < drawn_.size(); ++i)
+        if (drawn_[i] != nullptr && e.topology.links[i] != shown_.links[i])
+            show_figures(*drawn_[i], e.topology.links[i]);
     shown_ = e.topology;
     const auto places = node_places(e);
     for (const auto& region : e.topology.regions)

@@ -93,6 +93,7 @@ protected:
 private:
     void follow_document();
     void rebuild();
+    LinkItem* make_link(const Link& link);
     void move_to_document();
     void place_labels();
     void show_selection();
@@ -130,6 +131,7 @@ private:
     std::map<std::string, NodeItem*> nodes_;
     std::map<std::string, RegionItem*> regions_;
     std::vector<LinkItem*> links_;
+    std::vector<LinkItem*> drawn_;  ///< of each of the document's links; null: it joins nothing that is drawn
     PathItem* way_ = nullptr;
     ReductionItem* reduction_ = nullptr;
     TrafficItem* traffic_ = nullptr;
