@@ -606,6 +606,36 @@ private Q_SLOTS:
         QVERIFY(shown.view.pinned().empty());
     }
 
+    /// A handle at the right edge says that there are more lanes, and scrolls them.
+    void the_handle_scrolls_the_lanes() {
+        const LaneStack all{20, 10, 0, 10, 0}, more{20, 10, 50, 40, 0};
+        QVERIFY2(all.handle(120).height == 0 && all.handle(121).height == 0, "all are seen");
+        QCOMPARE(more.handle(220).height, 100.0);         // 20 of 40 lanes
+        QCOMPARE(more.handle(220).top, 20 + 100 * 0.25);  // 50 of 200 pixels
+        QCOMPARE(more.scroll_after(25, 220), 100.0);      // a quarter of its way
+        QCOMPARE(more.scroll_after(1e6, 220), 200.0);
+        auto data = std::make_shared<TimelineData>();
+        std::vector<std::string> names;
+        for (int i = 0; i < 40; ++i) names.push_back("n" + std::to_string(i));
+        data->set_lanes(names);
+        for (int i = 0; i < 40; ++i)
+            data->add(Span{SpanKind::forward, NodeIndex(i), -1, 0, MicrobatchIndex(i), 0, 0, 10, 0}, 0, 0, i);
+        data->finish();
+        ShownTimeline shown(data, {800, 300});
+        auto& view = shown.view;
+        QVERIFY(view.place_of(5, 39).y() > 300);
+        const QPoint from(796, static_cast<int>(view.place_of(5, 0).y())), to(796, 299);
+        QTest::mousePress(&view, Qt::LeftButton, {}, from);
+        QTest::qWait(30);
+        QTest::mouseMove(&view, (from + to) / 2);
+        QTest::qWait(30);
+        QTest::mouseMove(&view, to);
+        QTRY_VERIFY2(view.place_of(5, 39).y() < 300, qPrintable(QString::number(view.place_of(5, 39).y())));
+        QTest::mouseRelease(&view, Qt::LeftButton, {}, to);
+        QTest::qWait(30);
+        QVERIFY(!view.area() && view.selected_lane() == -1);
+    }
+
     void the_moment_is_dragged_on_the_axis() {
         ShownTimeline shown(two_iterations(), {800, 300});
         QSignalSpy moved(&shown.view, &TimelineView::moment_moved);

@@ -21,6 +21,8 @@ struct TimeScale {
     double first_tick(double step) const { return std::ceil(begin / step - 1e-9) * step; }
 };
 
+constexpr double least_handle = 24;  ///< pixels of what scrolls the lanes
+
 /// Lanes from top to bottom; the first ones, if they are pinned, stay there while others scroll below them.
 struct LaneStack {
     double top = 0, height = 28, scroll = 0;
@@ -34,6 +36,21 @@ struct LaneStack {
         return lane >= 0 && lane < count ? lane : -1;
     }
     double content_height() const { return count * height; }
+    /// Pixels of the handle that says which lanes of all are seen, from its upper end on; all are seen: no height.
+    struct Handle {
+        double top = 0, height = 0;
+    };
+    Handle handle(double view_height) const {
+        const double room = view_height - top, all = content_height();
+        if (all <= room || room <= 0) return {};
+        const double tall = std::min(room, std::max(least_handle, room * room / all));
+        return {top + scroll / (all - room) * (room - tall), tall};
+    }
+    /// What is scrolled to where the handle is moved by so many pixels.
+    double scroll_after(double handle_pixels, double view_height) const {
+        const double room = view_height - top, free = room - handle(view_height).height;
+        return clamp_scroll(scroll + (free > 0 ? handle_pixels / free * (content_height() - room) : 0), view_height);
+    }
     double clamp_scroll(double value, double view_height) const {
         const double most = content_height() - (view_height - top);
         return value < 0 || most <= 0 ? 0 : value > most ? most : value;

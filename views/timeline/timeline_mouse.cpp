@@ -9,7 +9,7 @@
 namespace skippipe {
 namespace {
 
-constexpr double drag_pixels = 4, edge_pixels = 5, mark_pixels = 4;
+constexpr double drag_pixels = 4, edge_pixels = 5, mark_pixels = 4, handle_reach = 12;
 
 }  // namespace
 
@@ -50,6 +50,15 @@ void TimelineView::press(double x, double y) {
     press_ = QPointF(x, y);
     drag_ = Drag::none;
     if (x < scale().left) return;
+    if (const auto handle = stack().handle(height());
+        handle.height > 0 && y >= stack().top && x >= width() - handle_reach) {
+        drag_ = Drag::lanes;
+        pan_y_ = y;
+        // Beside the handle a press brings it there at once.
+        if (y < handle.top || y > handle.top + handle.height)
+            scroll_ = stack().scroll_after(y - handle.top - handle.height / 2, height());
+        return;
+    }
     if (moment_ && y >= bands().axis_top() && y < bands().ruler_top()) {
         drag_ = Drag::moment;
         return move_moment(x);
@@ -71,6 +80,10 @@ void TimelineView::press(double x, double y) {
 
 void TimelineView::drag(double x, double y) {
     if (drag_ == Drag::moment) return move_moment(x);
+    if (drag_ == Drag::lanes) {
+        scroll_ = stack().scroll_after(y - std::exchange(pan_y_, y), height());
+        return;
+    }
     const TimeScale s = scale(), all = overview_scale();
     const double time = std::clamp(all.time(x), 0.0, all.end);
     if (drag_ == Drag::sight && x != pan_x_) zoom_.pan((x - pan_x_) / all.pixels_per_second());

@@ -13,6 +13,9 @@
 #include "views/timeline/painter.h"
 
 namespace skippipe {
+namespace {
+constexpr float handle_width = 5;  // of what scrolls the lanes
+}
 
 TimelineView::TimelineView(TimeZoom& zoom, bool compact, QWidget* parent)
     : ImGuiHost(parent), zoom_(zoom), compact_(compact), lane_height_(usual_lane_height) {
@@ -251,6 +254,12 @@ void TimelineView::draw(ImDrawList& list) {
     }
     handle_mouse();
     TimelinePainter(*this, atlas(), list).draw();
+    if (const auto handle = stack().handle(height()); handle.height > 0) {
+        const float right = static_cast<float>(width()) - 2;
+        list.AddRectFilled({right - handle_width, static_cast<float>(handle.top)},
+                           {right, static_cast<float>(handle.top + handle.height)},
+                           packed(drag_ == Drag::lanes ? theme().accent : theme().text_2), handle_width / 2);
+    }
     if (hasFocus())
         list.AddRect({0, 0}, {static_cast<float>(width()), static_cast<float>(height())}, packed(theme().accent), 0, 0,
                      2);

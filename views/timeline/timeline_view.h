@@ -121,7 +121,7 @@ private:
         std::optional<LaneGap> gap;
         int lane = -1;
     };
-    enum class Drag { none, area, sight, sight_begin, sight_end, moment };
+    enum class Drag { none, area, sight, sight_begin, sight_end, moment, lanes };
 
     TimeScale scale() const;
     TimeScale overview_scale() const;
@@ -208,7 +208,7 @@ private:
     bool card_hidden_ = false;  ///< a key moved what is seen under a mouse that rests
     Drag drag_ = Drag::none;
     bool panning_ = false, centred_once_ = false;
-    double pan_x_ = 0;
+    double pan_x_ = 0, pan_y_ = 0;
 };
 
 /// A loss in words: when, how soon it was known and planned again, what ran again and what was lost.
