@@ -91,6 +91,13 @@ private Q_SLOTS:
         QCOMPARE(seeds->text(), QString("1"));
         QVERIFY(!seeds->property("faulty").toBool());
         QVERIFY(document.refusals().empty());
+        // Nor where the same document is opened again.
+        type(seeds, "abc");
+        QVERIFY(!document.refusals().empty());
+        document.start_new(e);
+        seeds = inspector.widget()->findChild<QLineEdit*>("seeds");
+        QCOMPARE(seeds->text(), QString("1"));
+        QVERIFY(!seeds->property("faulty").toBool() && document.refusals().empty());
     }
 
     void several_things_are_edited_together() {

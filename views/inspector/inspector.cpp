@@ -63,6 +63,8 @@ Inspector::Inspector(Document& document, SelectionModel& selection, FailureEdito
     setAccessibleName(tr("Properties"));
     connect(&selection, &SelectionModel::changed, this, &Inspector::follow);
     connect(&document, &Document::changed, this, &Inspector::follow);
+    // What was typed into another document, or into this one before it was opened again, is gone with it.
+    connect(&document, &Document::replaced, this, &Inspector::rebuild);
     rebuild();
 }
 
