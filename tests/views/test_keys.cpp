@@ -76,7 +76,7 @@ private Q_SLOTS:
                 if (!sheet.table().isRowHidden(row)) names << sheet.table().item(row, 1)->text();
             return names.join(',');
         };
-        QCOMPARE(shown("fo can"), QString("Fold all"));
+        QCOMPARE(shown("all can"), QString("Fold all"));
         QCOMPARE(shown("ctrl+s"), QString("Save"));
         QCOMPARE(shown("nowhere"), QString());
         sheet.add_fixed("Timeline", "Nowhere else", "X");
