@@ -109,6 +109,7 @@ Json comparable(Json document, const std::vector<Failure>& failures) {
 std::string value_words(const Json& value) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_structured() && value.empty()) return "none";
+    if (value.is_number_float()) return fmt::format("{}", value.get<double>());  // 0, not 0.0
     if (!value.is_array() || !value.front().is_string())
         return value.dump(-1, ' ', false, Json::error_handler_t::replace);
     std::string words;

@@ -8,6 +8,7 @@
 #include <QMenu>
 #include <QStatusBar>
 #include <QTemporaryDir>
+#include <QScrollBar>
 #include <QtTest>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -20,8 +21,10 @@
 #include "views/compare/differences.h"
 #include "views/idle/what_helps.h"
 #include "views/runs/parameters.h"
+#include "views/runs/run_table.h"
 #include "views/timeline/colours.h"
 #include "views/theme/numbers.h"
+#include "views/theme/theme.h"
 #include "views/window/main_window.h"
 
 using namespace skippipe;
@@ -57,11 +60,15 @@ struct Recorded {
         recorder.metric(run, {0, i, "loss", 5.0 - i, (i + 1) * length(), 1, 1});
         recorder.iteration_done(run, i + 1, 1);
     }
-    RunId add(Recorder& recorder, const Experiment& of, double loss = 3) {
+    RunId add(Recorder& recorder, const Experiment& of, double loss = 3, double slower = 1) {
         const RunId run = begin(recorder, of);
         for (int i = 0; i < iterations; ++i) iterate(recorder, run, i);
         recorder.finish(run, RunState::finished,
-                        {.iterations_done = iterations, .iteration_s = length(), .last_validation_loss = loss}, "{}");
+                        {.iterations_done = iterations,
+                         .iteration_s = slower * length(),
+                         .tokens_per_second = 123456 / slower,
+                         .last_validation_loss = loss},
+                        "{}");
         return run;
     }
 };
@@ -286,9 +293,10 @@ private Q_SLOTS:
         c.experiment.pipeline.planner = "1f1b";
         const QString words = plain(best_words({&a, &b, &c}));
         QVERIFY2(words.startsWith("Run 2 is best: last validation loss 2"), qPrintable(words));
-        QVERIFY2(words.contains("Run 1 is quickest, with 1.00 s of network time an iteration: run 2 takes 2.00 × as "
-                                "long, run 3 4.00 ×"),
-                 qPrintable(words));
+        QVERIFY2(
+            words.contains("Run 1 is quickest, with 1.00 s of network time an iteration: run 2 takes 2.00\u00A0× as "
+                           "long, run 3 4.00\u00A0×"),
+            qPrintable(words));
         QVERIFY2(
             words.endsWith("planner " + QString::fromStdString(a.experiment.pipeline.planner) + " instead of 1f1b"),
             qPrintable(words));
@@ -299,6 +307,103 @@ private Q_SLOTS:
         const QString alike = plain(best_words({&a, &b, &c}));
         QVERIFY2(alike.startsWith("The runs' last validation losses are alike: 3"), qPrintable(alike));
         QVERIFY2(alike.contains("Run 2 is quickest, with 500 ms"), qPrintable(alike));
+    }
+
+    /// Prose is no reason, and what another seed may do is not called better without a word.
+    void a_small_difference_may_be_chance() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.experiment.description = "Twenty nodes in twelve cities";
+        b.experiment.pipeline.skip_ratio = 0.5;
+        a.info.last_validation_loss = 2, b.info.last_validation_loss = 2.02, c.info.last_validation_loss = 2.5;
+        const QString small = plain(best_words({&a, &b}));
+        QVERIFY2(small.contains("skip ratio 0 instead of 0.5"), qPrintable(small));
+        QVERIFY2(!small.contains("cities") && small.contains("may be chance: more seeds"), qPrintable(small));
+        QVERIFY(!best_words({&c, &a}).contains("chance"));
+        c.experiment = b.experiment;
+        c.experiment.seed = 9;
+        QVERIFY2(best_words({&a, &b, &c}).contains("tests it over the seeds"), qPrintable(best_words({&a, &b, &c})));
+        // What tells runs from each other: names, planners, skip ratios, seeds.
+        QCOMPARE(told_apart({&b, &c}), QStringList({"seed 1", "seed 9"}));
+        QCOMPARE(told_apart({&a, &b}), QStringList({"skip ratio 0", "skip ratio 0.500"}));
+        a.info.planner = "gpipe";
+        QCOMPARE(told_apart({&a, &b}), QStringList({"gpipe", ""}));
+        b.info.name = "Half";
+        QCOMPARE(told_apart({&a, &b}), QStringList({"", "Half"}));
+    }
+
+    /// Four runs with long figures are read in a small window without scrolling sideways.
+    void four_runs_fit_a_small_window() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        std::vector<RunId> runs;
+        for (int i = 0; i < 4; ++i) {
+            Experiment one = recorded.experiment;
+            one.training.learning_rate *= 1 + i;
+            runs.push_back(recorded.add(recorder, one, 2.2987 + 0.0123 * i, 1 + 0.3217 * i));
+        }
+        MainWindow window(planners_, recorded.file);
+        window.resize(1024, 700);
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(runs.back()) != nullptr, patient_ms);
+        window.show_workspace(MainWindow::compare);
+        auto& page = window.compare_page();
+        page.list().select(runs);
+        for (const RunId run : runs) QTRY_VERIFY_WITH_TIMEOUT(is_read(window, run), patient_ms);
+        const auto& table = page.table();
+        QTRY_COMPARE(table.columnCount(), 5);
+        QTRY_COMPARE(table.horizontalScrollBar()->maximum(), 0);
+        const QFontMetrics metrics(table.font());
+        int figures = 0;
+        for (int r = 0; r < table.rowCount(); ++r)
+            for (int c = 1; c < table.columnCount(); ++c)
+                if (const auto* item = table.item(r, c); item != nullptr && item->text().contains('%')) {
+                    ++figures;
+                    QVERIFY2(metrics.horizontalAdvance(item->text()) <= table.columnWidth(c) - 2 * size::gap,
+                             qPrintable(item->text()));
+                    QVERIFY2(item->toolTip().contains('('), qPrintable(item->toolTip()));
+                }
+        QVERIFY2(figures >= 6, qPrintable(QString::number(figures)));
+        const auto has_brackets = [&] {
+            for (int r = 0; r < table.rowCount(); ++r)
+                if (const auto* item = table.item(r, 2); item != nullptr && item->text().contains('(')) return true;
+            return false;
+        };
+        QVERIFY(!has_brackets());
+        auto& list = page.list().view();
+        QVERIFY(list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::name));
+        window.resize(1600, 900);
+        QTRY_VERIFY(!list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::state));
+        QTRY_VERIFY(has_brackets());
+    }
+
+    /// Timelines that are too many for full lanes are drawn low, under one axis, each with all of its lanes.
+    void stacked_timelines_show_all_lanes() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        std::vector<RunId> runs;
+        for (int i = 0; i < 9; ++i) runs.push_back(recorded.add(recorder, recorded.experiment));
+        MainWindow window(planners_, recorded.file);
+        window.resize(1280, 800);
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(runs.back()) != nullptr, patient_ms);
+        window.show_workspace(MainWindow::compare);
+        auto& page = window.compare_page();
+        page.list().select({runs[0], runs[1]});
+        QTRY_COMPARE_WITH_TIMEOUT(page.timelines().size(), std::size_t{2}, patient_ms);
+        for (const auto* view : page.timelines()) QVERIFY(!view->is_compact());
+        page.list().select(runs);
+        QTRY_COMPARE_WITH_TIMEOUT(page.timelines().size(), runs.size(), patient_ms);
+        for (const RunId run : runs) QTRY_VERIFY_WITH_TIMEOUT(is_read(window, run), patient_ms);
+        page.tabs().setCurrentIndex(4);
+        const auto* first = page.timelines().front();
+        QTRY_VERIFY(first->isVisible());
+        for (const auto* view : page.timelines()) {
+            QVERIFY(view->is_compact());
+            QVERIFY2(view->height() >= view->height_for_named_lanes(), "all lanes are seen");
+            QCOMPARE(view->place_of(1, 0).x(), first->place_of(1, 0).x());
+            QVERIFY2(view == first || view->height_for_named_lanes() < first->height_for_named_lanes(), "one axis");
+        }
     }
 
     /// Shares of iterations that differ in length say nothing of each other: causes are held against each other as

@@ -7,20 +7,30 @@
 
 #include <QHeaderView>
 #include <QLabel>
+#include <QResizeEvent>
 #include <QScopedValueRollback>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QTabBar>
 
 #include "views/compare/differences.h"
+#include "views/runs/parameters.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
 
-constexpr int figure_role = Qt::UserRole;
-constexpr int least_list_width = 362;  ///< its first columns fit, in a window of 1,024 pixels too
+constexpr int figure_role = Qt::UserRole, whole_role = Qt::UserRole + 1, brief_role = Qt::UserRole + 2;
+constexpr int least_list_width = 232, most_narrow_list = 240, narrow_page = 1100;
+constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
+constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
+constexpr int least_timeline = 220, least_low_timeline = 120, low_names = 96;  ///< pixels
+constexpr int most_apart = 22;                                                 ///< characters
+
+QString shortened(const QString& words) {
+    return words.size() > most_apart ? words.left(most_apart - 1) + QChar(0x2026) : words;
+}
 
 }  // namespace
 
@@ -56,7 +66,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     right_column->addWidget(tabs_);
     right_column->addWidget(empty_);
     splitter->addWidget(right);
-    splitter->setSizes({400, 810});
+    splitter->setSizes({330, 880});
     list_->setMinimumWidth(least_list_width);
     splitter->setChildrenCollapsible(false);
     splitter->setObjectName("compare_columns");
@@ -192,14 +202,18 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     table_->clearSpans();
     table_->setColumnCount(static_cast<int>(runs.size()) + 1);
     table_->setRowCount(0);
-    QStringList headers{tr("Result or parameter")};
-    for (const auto* run : runs)
-        headers << tr("Run %1").arg(run->info.id) +
-                       (runs.size() > 1 && run == runs.front() ? tr(" (baseline)") : QString{}) + '\n' +
-                       QString::fromStdString(run->info.planner);
+    QStringList headers{tr("Figure")};
+    const QStringList apart = told_apart(runs);
+    for (qsizetype i = 0; i < apart.size(); ++i)
+        headers << tr("Run %1").arg(runs[static_cast<std::size_t>(i)]->info.id) +
+                       (runs.size() > 1 && i == 0 ? tr(" (baseline)") : QString{}) + '\n' + shortened(apart[i]);
     table_->setHorizontalHeaderLabels(headers);
-    for (int c = 1; c < table_->columnCount(); ++c)
+    for (int c = 1; c < table_->columnCount(); ++c) {
         table_->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        table_->horizontalHeaderItem(c)->setToolTip(tr("%1, planned by %2")
+                                                        .arg(QString::fromStdString(runs[c - 1]->info.name),
+                                                             QString::fromStdString(runs[c - 1]->info.planner)));
+    }
     std::optional<DifferenceSection> section;
     for (const auto& row : rows) {
         if (section != row.section) add_heading(describe(row.section));
@@ -217,6 +231,8 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
                                  : verdict == Verdict::worse ? QString::fromUtf8("  ✗")
                                                              : QString{};
             auto* item = new QTableWidgetItem(row.values[c] + delta + sign);
+            item->setData(whole_role, item->text());
+            item->setData(brief_role, row.values[c] + ' ' + QString(row.deltas[c]).remove(tr(" points")) + sign.mid(1));
             item->setToolTip(row.values[c] + delta +
                              (verdict == Verdict::better  ? tr(": better than the baseline")
                               : verdict == Verdict::worse ? tr(": worse than the baseline")
@@ -242,7 +258,7 @@ void ComparePage::add_heading(const QString& words) {
 
 /// Pixels of each run's column: its figures whole, since a difference without its end is another figure; words up to
 /// `most_text`.
-std::vector<int> ComparePage::widths_of_runs(int most_text) const {
+std::vector<int> ComparePage::widths_of_runs(int most_text, int padding) const {
     constexpr int least_figures = 104;
     const QFontMetrics metrics(table_->font());
     std::vector<int> widths;
@@ -251,7 +267,7 @@ std::vector<int> ComparePage::widths_of_runs(int most_text) const {
         for (int r = 0; r < table_->rowCount(); ++r) {
             const auto* item = table_->item(r, c);
             if (item == nullptr) continue;
-            const int needed = metrics.horizontalAdvance(item->text()) + 3 * size::gap;
+            const int needed = metrics.horizontalAdvance(item->text()) + padding;
             width = std::max(width, item->data(figure_role).toBool() ? needed : std::min(needed, most_text));
         }
         widths.push_back(width);
@@ -259,20 +275,40 @@ std::vector<int> ComparePage::widths_of_runs(int most_text) const {
     return widths;
 }
 
+/// Figures of the runs without the brackets around their changes, or with them.
+void ComparePage::abbreviate(bool brief) {
+    for (int r = 0; r < table_->rowCount(); ++r)
+        for (int c = 1; c < table_->columnCount(); ++c)
+            if (auto* item = table_->item(r, c); item != nullptr && !item->data(whole_role).toString().isEmpty())
+                item->setText(item->data(brief ? brief_role : whole_role).toString().trimmed());
+}
+
 /// Names get what the runs leave; words of the runs are whole where there is room for all.
 void ComparePage::divide_columns() {
-    constexpr int least_words = 144, usual_words = 240, most_words = 400, short_text = 152, long_text = 480;
+    abbreviate(false);
+    constexpr int least_words = 144, usual_words = 240, most_words = 400, brief_text = 112, brief_words = 112,
+                  short_text = 152, long_text = 480;
     const int room = table_->viewport()->width() - size::wide_gap;
     const auto sum = [](const std::vector<int>& all) { return std::accumulate(all.begin(), all.end(), 0); };
-    auto widths = widths_of_runs(long_text);
-    if (sum(widths) + usual_words > room) widths = widths_of_runs(short_text);
+    auto widths = widths_of_runs(long_text, 3 * size::gap);
+    if (sum(widths) + usual_words > room) widths = widths_of_runs(short_text, 3 * size::gap);
+    if (sum(widths) + least_words > room) {
+        abbreviate(true);
+        widths = widths_of_runs(brief_text, 2 * size::gap + 5);
+    }
     for (std::size_t i = 0; i < widths.size(); ++i) table_->setColumnWidth(static_cast<int>(i) + 1, widths[i]);
-    table_->setColumnWidth(0, std::clamp(room - sum(widths), least_words, most_words));
+    table_->setColumnWidth(0, std::clamp(room - sum(widths), brief_words, most_words));
 }
 
 bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize) divide_columns();
     return QWidget::eventFilter(watched, event);
+}
+
+/// In a small window the list leaves its room to the runs that are compared.
+void ComparePage::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    list_->setMaximumWidth(width() < narrow_page ? most_narrow_list : QWIDGETSIZE_MAX);
 }
 
 void ComparePage::changeEvent(QEvent* event) {
@@ -297,16 +333,23 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
             delete item->widget();
             delete item;
         }
+        qsizetype lanes = 0;
+        for (const auto* run : runs) lanes += std::ssize(run->lanes->lanes());
+        const bool low = runs.size() > 1 && lanes > most_full_lanes;
         for (const auto* run : runs) {
             auto* title =
                 words_label(tr("Run %1, %2, %3")
                                 .arg(run->info.id)
                                 .arg(QString::fromStdString(run->info.name), QString::fromStdString(run->info.planner)),
                             "heading");
-            title->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
-            auto* view = new TimelineView(zoom_);
+            title->setContentsMargins(size::gap, low ? 0 : size::gap, size::gap, low ? 0 : size::unit);
+            auto* view = new TimelineView(zoom_, low);
+            if (low) {
+                view->set_names_width(low_names);
+                view->set_has_axis(timelines_.empty());  // one zoom, one axis
+            }
             stack_rows_->addWidget(title);
-            stack_rows_->addWidget(view, 1);
+            stack_rows_->addWidget(view, low && timelines_.empty() ? first_stretch : other_stretch);
             timelines_.push_back(view);
             connect(view, &TimelineView::selected_changed, this, [this, view] { share_selection(*view); });
             connect(view, &TimelineView::lane_activated, this, [this, view](int lane) {
@@ -327,7 +370,9 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
         timelines_[i]->set_data(runs[i]->lanes);
-        timelines_[i]->setMinimumHeight(runs.size() > 1 ? 220 : timelines_[i]->height_for_all_lanes());
+        timelines_[i]->setMinimumHeight(runs.size() == 1              ? timelines_[i]->height_for_all_lanes()
+                                        : timelines_[i]->is_compact() ? least_low_timeline
+                                                                      : least_timeline);
     }
     follow_selection();
     want_what_is_in_sight();

@@ -56,6 +56,7 @@ protected:
     void changeEvent(QEvent*) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
     void showEvent(QShowEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void follow();
@@ -63,7 +64,8 @@ private:
     void show_parts();
     void show_differences(const std::vector<const RunData*>& runs);
     void add_heading(const QString& words);
-    std::vector<int> widths_of_runs(int most_text) const;
+    std::vector<int> widths_of_runs(int most_text, int padding) const;
+    void abbreviate(bool brief);
     void divide_columns();
     void want_what_is_in_sight();
     void show_timelines(const std::vector<const RunData*>& runs);

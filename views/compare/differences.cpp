@@ -233,7 +233,7 @@ QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, 
     for (const auto& parameter : differing(runs)) {
         const QString &own = parameter.values[static_cast<qsizetype>(one)],
                       &its = parameter.values[static_cast<qsizetype>(other)];
-        if (own != its && parameter.pointer != "/name")
+        if (own != its && parameter.pointer != "/name" && parameter.pointer != "/description")
             named << (parameter.pointer == "/failures" && own == QObject::tr("none")
                           ? QObject::tr("no failures instead of \"%1\"").arg(its)
                           : QObject::tr("%1 %2 instead of %3").arg(in_sentence(parameter.name), own, its));
@@ -253,8 +253,8 @@ QString behind_words(const std::vector<const RunData*>& runs, std::size_t quicke
     QStringList words;
     for (std::size_t i = 0; i < std::min(most_named, others.size()); ++i) {
         const QString times = three_digits(*others[i]->info.iteration_s / *runs[quickest]->info.iteration_s);
-        words << (i == 0 ? QObject::tr("run %1 takes %2 × as long").arg(others[i]->info.id).arg(times)
-                         : QObject::tr("run %1 %2 ×").arg(others[i]->info.id).arg(times));
+        words << (i == 0 ? QObject::tr("run %1 takes %2\u00A0× as long").arg(others[i]->info.id).arg(times)
+                         : QObject::tr("run %1 %2\u00A0×").arg(others[i]->info.id).arg(times));
     }
     if (others.size() > most_named) words << QObject::tr("%1 more longer still").arg(others.size() - most_named);
     return words.join(QStringLiteral(", "));
@@ -281,6 +281,25 @@ QString quickest_words(const std::vector<const RunData*>& runs, std::size_t best
 
 /// Of a loss: runs of other seeds differ by more.
 constexpr double alike = 1e-3;
+
+/// Of a loss: runs that differ by no more may do so by their seeds.
+constexpr double may_be_chance = 0.02;
+
+/// Whether two of the runs differ in their seeds alone.
+bool has_several_seeds(const std::vector<const RunData*>& runs) {
+    const auto but_seed = [](const RunData* run) {
+        Experiment e = run->experiment;
+        e.seed = 0;
+        e.name.clear();
+        e.description.clear();
+        return e;
+    };
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (runs[i]->experiment.seed != runs[j]->experiment.seed && but_seed(runs[i]) == but_seed(runs[j]))
+                return true;
+    return false;
+}
 
 QString joined(const QString& first, const QString& second) {
     return second.isEmpty() ? first : first + QStringLiteral(". ") + second;
@@ -326,6 +345,11 @@ QString best_words(const std::vector<const RunData*>& runs) {
     const QString instead = instead_words(runs, best, other);
     text +=
         instead.isEmpty() ? QObject::tr("; no parameter differs between them") : QObject::tr(", with %1").arg(instead);
+    if (by_loss && std::abs(mine - theirs) <= may_be_chance * std::abs(mine))
+        text +=
+            has_several_seeds(runs)
+                ? QObject::tr(". So small a difference may be chance: \u201cTo a loss\u201d tests it over the seeds")
+                : QObject::tr(". So small a difference may be chance: more seeds would tell");
     return by_loss ? joined(text, quickest_words(runs, best)) : text;
 }
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "views/runs/parameters.h"
+
 namespace skippipe {
 namespace {
 
@@ -91,9 +93,14 @@ CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const Curve
     }
     const bool several = runs.size() > 1;
     if (several && choice.metric == "loss") set.y_label += QObject::tr("; ○ validation");
-    for (const auto& run : runs) {
+    std::vector<const RunData*> pointers;
+    pointers.reserve(runs.size());
+    for (const auto& run : runs) pointers.push_back(&run);
+    const QStringList apart = told_apart(pointers);
+    for (qsizetype i = 0; i < apart.size(); ++i) {
+        const RunData& run = *pointers[static_cast<std::size_t>(i)];
         const QPen pen = run_pen(run.info.id, several && run.info.id == baseline ? thick_line : thin_line);
-        const QString name = QObject::tr("Run %1, %2").arg(run.info.id).arg(QString::fromStdString(run.info.planner));
+        const QString name = QObject::tr("Run %1, %2").arg(run.info.id).arg(apart[i]);
         const bool validated = choice.metric == "loss";
         add_curve(set, run, choice.metric, several || !validated ? name : QObject::tr("Training"), pen, false);
         if (validated)

@@ -9,6 +9,7 @@
 
 #include "core/analysis/compare.h"
 #include "core/experiment/io.h"
+#include "views/theme/numbers.h"
 #include "views/theme/words.h"
 
 namespace skippipe {
@@ -46,6 +47,28 @@ std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
             found.back().values << (text ? words_of(nlohmann::ordered_json::parse(*text)) : QObject::tr("none"));
     }
     return found;
+}
+
+QStringList told_apart(const std::vector<const RunData*>& runs) {
+    using Words = QString (*)(const RunData&);
+    const Words planner = [](const RunData& run) { return QString::fromStdString(run.info.planner); };
+    constexpr Words all[] = {
+        [](const RunData& run) { return QString::fromStdString(run.info.name); },
+        [](const RunData& run) { return QString::fromStdString(run.info.planner); },
+        [](const RunData& run) {
+            return QObject::tr("skip ratio %1").arg(three_digits(run.experiment.pipeline.skip_ratio));
+        },
+        [](const RunData& run) { return QObject::tr("seed %1").arg(run.experiment.seed); },
+    };
+    QStringList words;
+    for (const Words say : all) {
+        words.clear();
+        for (const auto* run : runs) words << say(*run);
+        if (words.count(words.value(0)) < words.size()) return words;
+    }
+    words.clear();
+    for (const auto* run : runs) words << planner(*run);
+    return words;
 }
 
 QString in_sentence(const QString& name) {

@@ -29,7 +29,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
       words_(new QLineEdit),
       tags_(new QLineEdit),
       note_(new QPlainTextEdit),
-      pin_(new QPushButton(tr("Pin as baseline"))),
+      pin_(new QPushButton(tr("Pin"))),
       resume_(new QPushButton(tr("Resume"))),
       watch_(new QPushButton(tr("Watch"))),
       empty_(new QWidget),
@@ -221,9 +221,10 @@ void RunList::follow() {
 void RunList::follow_selection() {
     const auto runs = selected();
     pin_->setEnabled(!runs.empty());
+    pin_->setToolTip(tr("The baseline, which others are held against"));
     watch_->setEnabled(runs.size() == 1);
     set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
-    pin_->setText(!runs.empty() && runs.back() == baseline() ? tr("Unpin") : tr("Pin as baseline"));
+    pin_->setText(!runs.empty() && runs.back() == baseline() ? tr("Unpin") : tr("Pin"));
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();
 }

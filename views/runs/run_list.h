@@ -39,6 +39,9 @@ public:
     /// Parameters that have a column, as pointers into the experiment: "/pipeline/skip_ratio".
     QStringList parameter_columns() const;
     void set_parameter_columns(const QStringList& pointers);
+    /// Columns go and come with the list's width until somebody chooses some.
+    bool has_chosen_columns() const { return columns_chosen_; }
+    void keep_columns() { columns_chosen_ = true; }
     QLineEdit& tags() { return *tags_; }
     QPlainTextEdit& note() { return *note_; }
     QPushButton& resume_button() { return *resume_; }
@@ -96,6 +99,7 @@ private:
     std::vector<RunId> wanted_;
     bool reads_parameters_ = false;
     bool widths_chosen_ = false;                            ///< by a hand at a column's edge
+    bool columns_chosen_ = false;                           ///< in a head's menu, or kept from before
     std::shared_ptr<int> alive_ = std::make_shared<int>();  ///< gone with this: answers of the record come later
 };
 

@@ -16,7 +16,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int parameter_width = 92;
+constexpr int parameter_width = 92, least_full_width = 340;
 constexpr int least_name_width = 64, least_planner_width = 56, most_planner_width = 160;
 /// Which of two runs is better, and of what they are, without scrolling sideways.
 constexpr int shown_first[] = {RunTable::eye,  RunTable::number,  RunTable::state,
@@ -54,6 +54,7 @@ void RunList::offer_columns() {
             action->setCheckable(true);
             action->setChecked(!view_->isColumnHidden(column));
             connect(action, &QAction::toggled, view_, [this, column](bool on) {
+                columns_chosen_ = true;
                 view_->setColumnHidden(column, !on);
                 fit_columns();
             });
@@ -67,6 +68,10 @@ void RunList::offer_columns() {
 void RunList::fit_columns() {
     auto& header = *view_->horizontalHeader();
     if (widths_chosen_) return;
+    // Where there is little room, what a run is called and what came of it stay; until somebody chooses columns.
+    if (!columns_chosen_)
+        for (const int column : {RunTable::state, RunTable::planner})
+            view_->setColumnHidden(column, view_->viewport()->width() < least_full_width);
     int left = view_->viewport()->width();
     for (int column = 0; column < view_->model()->columnCount(); ++column)
         if (column != RunTable::name && column != RunTable::planner && !view_->isColumnHidden(column))

@@ -15,6 +15,7 @@ constexpr double least_iteration_pixels = 4;
 
 void TimelinePainter::axis() {
     const TimelineBands bands = view_.bands();
+    if (bands.ruler_top() <= bands.axis_top()) return;
     const double top = bands.axis_top(), bottom = bands.ruler_top(), step = scale_.tick_step(90);
     box(0, top, view_.width(), bottom - 1, packed(theme_.surface_2));
     box(0, bottom - 1, view_.width(), bottom, packed(theme_.line));

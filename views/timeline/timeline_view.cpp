@@ -65,6 +65,11 @@ void TimelineView::set_names_width(double pixels) {
     request_frame();
 }
 
+void TimelineView::set_has_axis(bool has) {
+    has_axis_ = has;
+    request_frame();
+}
+
 /// The same rows and times of what is shown now; where it has not so many rows, none.
 void TimelineView::take_area(TimelineArea area) {
     if (area.last_row >= layout_.count()) return;
@@ -215,7 +220,7 @@ TimeScale TimelineView::overview_scale() const {
 }
 
 TimelineBands TimelineView::bands() const {
-    if (compact_) return {0, axis_height, 0, 0};
+    if (compact_) return {0, has_axis_ ? axis_height : 0, 0, 0};
     const bool has_ruler = data_ && !data_->iterations().empty();
     return {has_overview_ ? overview_height : 0, axis_height, has_ruler ? ruler_height : 0,
             has_counters_ ? static_cast<double>(counter_count()) * counter_height : 0};
@@ -238,7 +243,7 @@ QPointF TimelineView::place_of(double seconds, int lane) const {
 int TimelineView::height_for_all_lanes() const { return static_cast<int>(bands().top() + stack().content_height()); }
 
 int TimelineView::height_for_named_lanes() const {
-    return static_cast<int>(std::ceil(axis_height + stack().count * least_named_lane));
+    return static_cast<int>(std::ceil(bands().top() + stack().count * least_named_lane));
 }
 
 void TimelineView::draw(ImDrawList& list) {

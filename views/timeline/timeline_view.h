@@ -91,6 +91,9 @@ public:
     int height_for_all_lanes() const;
     /// A compact one's names have so many pixels, whatever they are.
     void set_names_width(double pixels);
+    bool is_compact() const { return compact_; }
+    /// Whether a compact one has a time axis; at first it has.
+    void set_has_axis(bool has);
     /// In which a compact one's lanes are just high enough for their names.
     int height_for_named_lanes() const;
 
@@ -167,7 +170,7 @@ private:
     Spot spot() const { return {selected_row_, selected_gap_, selected_lane_}; }
 
     TimeZoom& zoom_;
-    bool compact_, has_overview_ = false, has_counters_ = false;
+    bool compact_, has_axis_ = true, has_overview_ = false, has_counters_ = false;
     double compact_names_px_ = 0, fixed_names_px_ = 0;
     std::optional<double> moment_;
     std::shared_ptr<const LineRows> lines_;

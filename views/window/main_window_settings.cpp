@@ -82,6 +82,7 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
         QSettings(settings_file_, QSettings::IniFormat)
             .setValue("columns/parameters", compare_->list().parameter_columns());
     });
+    if (settings.value("columns/chosen").toBool()) list.keep_columns();
     if (columns->restoreState(settings.value("columns/runs").toByteArray()))
         list.view().sortByColumn(columns->sortIndicatorSection(), columns->sortIndicatorOrder());
     for (const auto& [key, panel] : curve_panels()) panel->restore(settings.value(key).toStringList());
@@ -161,6 +162,7 @@ void MainWindow::store_layout() const {
     QSettings settings(settings_file_, QSettings::IniFormat);
     settings.setValue("geometry", saveGeometry());
     for (const auto& [key, panel] : curve_panels()) settings.setValue(key, panel->choices());
+    settings.setValue("columns/chosen", compare_->list().has_chosen_columns());
     settings.setValue("columns/runs", compare_->list().view().horizontalHeader()->saveState());
     for (const auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())
