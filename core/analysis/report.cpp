@@ -12,6 +12,7 @@
 #include "core/analysis/idle.h"
 #include "core/analysis/loss_race.h"
 #include "core/analysis/markup.h"
+#include "core/analysis/ranking.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
 
@@ -69,6 +70,7 @@ public:
             "</head><body>\n<h1>{0}</h1>\n",
             escaped(options_.title), page_style);
         if (!options_.question.empty()) add("<p><strong>Question:</strong> {}</p>\n", escaped(options_.question));
+        verdict();
         list();
         differences();
         figures();
@@ -104,6 +106,42 @@ private:
         return fmt::format("Run {}, {}", run.info.id, run.info.planner);
     }
 
+    /// Which run is best, by what and how much, whether that may be chance, and which is quickest.
+    void verdict() {
+        std::vector<Experiment> experiments;
+        for (const auto& run : runs_) experiments.push_back(parse_experiment(run.experiment_json).experiment);
+        std::vector<RankedRun> ranked;
+        for (std::size_t i = 0; i < runs_.size(); ++i) ranked.push_back({&runs_[i].info, &experiments[i]});
+        const auto ranking = rank_runs(ranked);
+        if (!ranking) return;
+        const bool by_loss = ranking->by == Ranking::By::loss;
+        const RunInfo &best = runs_[ranking->best].info, &other = runs_[ranking->other].info;
+        const double mine = ranked_value(*ranking, best), theirs = ranked_value(*ranking, other);
+        const std::string figure = by_loss ? fmt::format("last validation loss {:.4g}", mine)
+                                           : fmt::format("{} an iteration of the network", format_seconds(mine));
+        std::string words;
+        if (ranking->alike)
+            words = fmt::format("The runs' last validation losses are alike: {:.4g}.", mine);
+        else if (ranking->equal)
+            words = fmt::format("Run {} and run {} are alike: {}.", best.id, other.id, figure);
+        else
+            words = fmt::format("Run {} is best: {}, {:.3g} % less than run {}'s.", best.id, figure,
+                                100 * (1 - mine / theirs), other.id);
+        if (ranking->p)
+            words += fmt::format(" Over {} and {} seeds p = {:.3g} (Welch's test){}.", ranking->best_seeds,
+                                 ranking->other_seeds, *ranking->p, ranking->may_be_chance ? ": it may be chance" : "");
+        else if (ranking->may_be_chance && !ranking->alike)
+            words += " So small a difference may be chance: more seeds would tell.";
+        if (ranking->quickest) {
+            const RunInfo& quickest = runs_[*ranking->quickest].info;
+            words += fmt::format(" Run {} is quickest: {} of network time an iteration, {:.3g} times that of run {}.",
+                                 quickest.id, format_seconds(*quickest.iteration_s),
+                                 *quickest.iteration_s / *runs_[ranking->slowest].info.iteration_s,
+                                 runs_[ranking->slowest].info.id);
+        }
+        add("<p><strong>{}</strong></p>\n", escaped(words));
+    }
+
     void list() {
         add("<h2>Runs</h2>\n");
         begin_table("");
@@ -136,6 +174,7 @@ private:
         }
         begin_table("Parameter");
         for (const auto& one : rows) {
+            if (one.pointer == "/description") continue;  // prose, as long as the page
             Cells cells{parameter_words(one.pointer)};
             for (const auto& value : one.values) cells.push_back(value ? value_words(Json::parse(*value)) : "none");
             row(cells);

@@ -6,6 +6,7 @@
 
 #include "core/analysis/loss_race.h"
 #include "core/analysis/pareto.h"
+#include "core/analysis/ranking.h"
 #include "core/analysis/report.h"
 #include "core/analysis/skip_worth.h"
 #include "core/planner/timeline/evaluator.h"
@@ -134,6 +135,42 @@ private Q_SLOTS:
         QCOMPARE(pareto_front({{1, 1}, {1, 1}}), (std::vector<bool>{true, true}));
     }
 
+    /// By loss against the baseline, or the next where that is best; by time where there are no losses.
+    void runs_are_ranked() {
+        const auto ranked = [](std::vector<RunInfo> infos, std::vector<Experiment> experiments = {}) {
+            experiments.resize(infos.size());
+            std::vector<RankedRun> runs;
+            for (std::size_t i = 0; i < infos.size(); ++i) runs.push_back({&infos[i], &experiments[i]});
+            return rank_runs(runs);
+        };
+        const auto info = [](std::optional<double> loss, std::optional<double> seconds) {
+            RunInfo one;
+            one.last_validation_loss = loss;
+            one.iteration_s = seconds;
+            return one;
+        };
+        QVERIFY(!ranked({info(1, 1)}) && !ranked({info(1, {}), info({}, 1)}));
+        const auto both = ranked({info(3, 1), info(2, 2), info(4, 4)});
+        QVERIFY(both->by == Ranking::By::loss && both->best == 1 && both->other == 0 && !both->may_be_chance);
+        QVERIFY(both->quickest == std::size_t{0} && both->slowest == 2);
+        const auto first = ranked({info(2, 1), info(4, 2), info(3, 3)});
+        QVERIFY(first->best == 0 && first->other == 2 && !first->quickest);
+        const auto timed = ranked({info({}, 2), info(3, 1)});
+        QVERIFY(timed->by == Ranking::By::iteration && timed->best == 1 && !timed->quickest);
+        const auto alike = ranked({info(2, 2), info(2.001, 1)});
+        QVERIFY(alike->alike && alike->quickest == std::size_t{1});
+        QVERIFY(ranked({info(2, 1), info(2.03, 1)})->may_be_chance);
+        // Two seeds of each: what Welch's test says counts, however large the difference.
+        std::vector<Experiment> seeds(4);
+        seeds[1].seed = seeds[3].seed = 2;
+        seeds[2].pipeline.skip_ratio = seeds[3].pipeline.skip_ratio = 0.5;
+        const auto apart = ranked({info(3, 1), info(3.001, 1), info(2, 1), info(2.001, 1)}, seeds);
+        QVERIFY(apart->best == 2 && apart->best_seeds == 2 && apart->other_seeds == 2 && apart->p < 0.001);
+        QVERIFY(!apart->may_be_chance);
+        const auto wide = ranked({info(2.5, 1), info(4, 1), info(2, 1), info(3, 1)}, seeds);
+        QVERIFY(wide->p > 0.05 && wide->may_be_chance);
+    }
+
     void a_report_stands_alone() {
         const auto text = report_html({report_run(1, "<one>", 0), report_run(9, "nine", 0.25)},
                                       {.title = "A & B", .question = "Is it <worth> it?", .program = "test"});
@@ -141,7 +178,7 @@ private Q_SLOTS:
         for (const char* part :
              {"<title>A &amp; B</title>", "Is it &lt;worth&gt; it?", "&lt;one&gt;", "pipeline, skip ratio",
               "Run 9</th>", "Run 1 (baseline)", "waiting for memory", "How to repeat", "Iteration, network time",
-              "skippipe run run-1.json", "stroke-dasharray"})
+              "skippipe run run-1.json", "stroke-dasharray", "Run 9 is best"})
             QVERIFY2(text.find(part) != std::string::npos, part);
         for (const char* outside : {"<one>", "<script", "src=", "href=", "url(http"})
             QVERIFY2(text.find(outside) == std::string::npos, outside);

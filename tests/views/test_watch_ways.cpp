@@ -322,7 +322,12 @@ private Q_SLOTS:
         QVERIFY(!best_words({&c, &a}).contains("chance"));
         c.experiment = b.experiment;
         c.experiment.seed = 9;
-        QVERIFY2(best_words({&a, &b, &c}).contains("tests it over the seeds"), qPrintable(best_words({&a, &b, &c})));
+        RunData d;
+        d.info.id = 4, d.info.last_validation_loss = 2.3;
+        d.experiment.seed = 9;
+        const QString tested = plain(best_words({&a, &b, &c, &d}));
+        QVERIFY2(tested.contains("Over 2 and 2 seeds p = 0."), qPrintable(tested));
+        QVERIFY2(tested.contains("it may be chance"), qPrintable(tested));
         // What tells runs from each other: names, planners, skip ratios, seeds.
         QCOMPARE(told_apart({&b, &c}), QStringList({"seed 1", "seed 9"}));
         QCOMPARE(told_apart({&a, &b}), QStringList({"skip ratio 0", "skip ratio 0.500"}));

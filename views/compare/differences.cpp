@@ -8,6 +8,7 @@
 #include <QObject>
 
 #include "core/analysis/compare.h"
+#include "core/analysis/ranking.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
@@ -260,45 +261,14 @@ QString behind_words(const std::vector<const RunData*>& runs, std::size_t quicke
     return words.join(QStringLiteral(", "));
 }
 
-/// Which run's iterations are the shortest, how far behind the others are, and what it has that the
-/// slowest has not; empty where `best` is it (none is: the
-/// number of runs), or not all have any.
-QString quickest_words(const std::vector<const RunData*>& runs, std::size_t best) {
-    std::size_t quickest = 0, slowest = 0;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (!runs[i]->info.iteration_s) return {};
-        if (*runs[i]->info.iteration_s < *runs[quickest]->info.iteration_s) quickest = i;
-        if (*runs[i]->info.iteration_s > *runs[slowest]->info.iteration_s) slowest = i;
-    }
-    const double least = *runs[quickest]->info.iteration_s, most = *runs[slowest]->info.iteration_s;
-    if ((best < runs.size() && *runs[best]->info.iteration_s == least) || !(least > 0) || least == most) return {};
-    const QString why = instead_words(runs, quickest, slowest);
+QString quickest_words(const std::vector<const RunData*>& runs, const Ranking& ranking) {
+    if (!ranking.quickest) return {};
+    const RunInfo& quickest = runs[*ranking.quickest]->info;
+    const QString why = instead_words(runs, *ranking.quickest, ranking.slowest);
     return QObject::tr("Run %1 is quickest, with %2 of network time an iteration: %3%4")
-        .arg(runs[quickest]->info.id)
-        .arg(duration(least), behind_words(runs, quickest),
+        .arg(quickest.id)
+        .arg(duration(*quickest.iteration_s), behind_words(runs, *ranking.quickest),
              why.isEmpty() ? QString{} : QObject::tr(". It has %1").arg(why));
-}
-
-/// Of a loss: runs of other seeds differ by more.
-constexpr double alike = 1e-3;
-
-/// Of a loss: runs that differ by no more may do so by their seeds.
-constexpr double may_be_chance = 0.02;
-
-/// Whether two of the runs differ in their seeds alone.
-bool has_several_seeds(const std::vector<const RunData*>& runs) {
-    const auto but_seed = [](const RunData* run) {
-        Experiment e = run->experiment;
-        e.seed = 0;
-        e.name.clear();
-        e.description.clear();
-        return e;
-    };
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            if (runs[i]->experiment.seed != runs[j]->experiment.seed && but_seed(runs[i]) == but_seed(runs[j]))
-                return true;
-    return false;
 }
 
 QString joined(const QString& first, const QString& second) {
@@ -308,49 +278,37 @@ QString joined(const QString& first, const QString& second) {
 }  // namespace
 
 QString best_words(const std::vector<const RunData*>& runs) {
-    if (runs.size() < 2) return {};
-    const auto all_have = [&](const auto& value) {
-        return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) { return value(*run).has_value(); });
-    };
-    const auto loss = [](const RunData& run) { return run.info.last_validation_loss; };
-    const auto time = [](const RunData& run) { return run.info.iteration_s; };
-    const bool by_loss = all_have(loss);
-    if (!by_loss && !all_have(time)) return {};
-    const auto value = [&](const RunData* run) { return by_loss ? *loss(*run) : *time(*run); };
-    const auto words = [&](double v) { return by_loss ? three_digits(v) : duration(v); };
-    const auto best = static_cast<std::size_t>(
-        std::min_element(runs.begin(), runs.end(),
-                         [&](const RunData* a, const RunData* b) { return value(a) < value(b); }) -
-        runs.begin());
+    std::vector<RankedRun> ranked;
+    ranked.reserve(runs.size());
+    for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
+    const auto ranking = rank_runs(ranked);
+    if (!ranking) return {};
+    const bool by_loss = ranking->by == Ranking::By::loss;
+    const RunInfo &best = runs[ranking->best]->info, &other = runs[ranking->other]->info;
+    const double mine = ranked_value(*ranking, best);
+    const QString figure = by_loss ? three_digits(mine) : duration(mine);
+    if (ranking->alike)
+        return joined(QObject::tr("The runs' last validation losses are alike: %1").arg(figure),
+                      quickest_words(runs, *ranking));
     const QString measure = by_loss ? QObject::tr("last validation loss") : QObject::tr("an iteration of the network");
-    // Held against the baseline; where that is the best itself, against the next.
-    std::size_t other = best == 0 ? 1 : 0;
-    if (best == 0)
-        for (std::size_t i = 2; i < runs.size(); ++i)
-            if (value(runs[i]) < value(runs[other])) other = i;
-    const double mine = value(runs[best]), theirs = value(runs[other]);
-    const auto same = [&](const RunData* run) { return std::abs(value(run) - mine) <= alike * std::abs(mine); };
-    if (by_loss && std::all_of(runs.begin(), runs.end(), same))
-        return joined(QObject::tr("The runs' last validation losses are alike: %1").arg(words(mine)),
-                      quickest_words(runs, runs.size()));
-    if (mine == theirs)
-        return QObject::tr("Run %1 and run %2 are alike: %3 %4")
-            .arg(runs[best]->info.id)
-            .arg(runs[other]->info.id)
-            .arg(measure, words(mine));
+    if (ranking->equal)
+        return QObject::tr("Run %1 and run %2 are alike: %3 %4").arg(best.id).arg(other.id).arg(measure, figure);
     QString text = QObject::tr("Run %1 is best: %2 %3, %4 less than run %5's")
-                       .arg(runs[best]->info.id)
-                       .arg(measure, words(mine), percent(1 - mine / theirs))
-                       .arg(runs[other]->info.id);
-    const QString instead = instead_words(runs, best, other);
+                       .arg(best.id)
+                       .arg(measure, figure, percent(1 - mine / ranked_value(*ranking, other)))
+                       .arg(other.id);
+    const QString instead = instead_words(runs, ranking->best, ranking->other);
     text +=
         instead.isEmpty() ? QObject::tr("; no parameter differs between them") : QObject::tr(", with %1").arg(instead);
-    if (by_loss && std::abs(mine - theirs) <= may_be_chance * std::abs(mine))
+    if (ranking->p)
         text +=
-            has_several_seeds(runs)
-                ? QObject::tr(". So small a difference may be chance: \u201cTo a loss\u201d tests it over the seeds")
-                : QObject::tr(". So small a difference may be chance: more seeds would tell");
-    return by_loss ? joined(text, quickest_words(runs, best)) : text;
+            QObject::tr(". Over %1 and %2 seeds p = %3 (Welch)%4")
+                .arg(ranking->best_seeds)
+                .arg(ranking->other_seeds)
+                .arg(three_digits(*ranking->p), ranking->may_be_chance ? QObject::tr(": it may be chance") : QString{});
+    else if (ranking->may_be_chance)
+        text += QObject::tr(". So small a difference may be chance: more seeds would tell");
+    return joined(text, quickest_words(runs, *ranking));
 }
 
 }  // namespace skippipe

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/analysis/ranking.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/analysis/loss_race.h"
+
+namespace skippipe {
+namespace {
+
+/// Of a loss: runs of other seeds differ by more than the first, and may differ by as much as the second.
+constexpr double alike = 1e-3, may_be_chance = 0.02;
+constexpr double significant = 0.05;
+
+/// The last losses of a run and of those that differ from it in their seeds alone, none of them being `besides`.
+std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, std::size_t run, std::size_t besides) {
+    const auto but_seed = [&](std::size_t i) {
+        Experiment e = *runs[i].experiment;
+        e.seed = 0;
+        e.name.clear();
+        e.description.clear();
+        return e;
+    };
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (i == run ||
+            (i != besides && runs[i].experiment->seed != runs[run].experiment->seed && but_seed(i) == but_seed(run)))
+            losses.push_back(*runs[i].info->last_validation_loss);
+    return losses;
+}
+
+void test_by_seeds(const std::vector<RankedRun>& runs, Ranking& ranking) {
+    const auto mine = losses_of_seeds(runs, ranking.best, ranking.other),
+               theirs = losses_of_seeds(runs, ranking.other, ranking.best);
+    ranking.best_seeds = mine.size();
+    ranking.other_seeds = theirs.size();
+    if (mine.size() > 1 && theirs.size() > 1) ranking.p = welch_test(mine, theirs).p;
+}
+
+void find_quickest(const std::vector<RankedRun>& runs, Ranking& ranking) {
+    std::size_t quickest = 0, slowest = 0;
+    const auto time_s = [&](std::size_t run) { return runs[run].info->iteration_s; };
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!time_s(i)) return;
+        if (*time_s(i) < *time_s(quickest)) quickest = i;
+        if (*time_s(i) > *time_s(slowest)) slowest = i;
+    }
+    const bool is_best = !ranking.alike && *time_s(ranking.best) == *time_s(quickest);
+    if (is_best || !(*time_s(quickest) > 0) || *time_s(quickest) == *time_s(slowest)) return;
+    ranking.quickest = quickest;
+    ranking.slowest = slowest;
+}
+
+}  // namespace
+
+double ranked_value(const Ranking& ranking, const RunInfo& run) {
+    return ranking.by == Ranking::By::loss ? *run.last_validation_loss : *run.iteration_s;
+}
+
+std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs) {
+    if (runs.size() < 2) return {};
+    const auto all_have = [&](auto RunInfo::*figure) {
+        return std::all_of(runs.begin(), runs.end(),
+                           [&](const RankedRun& run) { return (run.info->*figure).has_value(); });
+    };
+    Ranking ranking;
+    const bool by_loss = all_have(&RunInfo::last_validation_loss);
+    if (!by_loss && !all_have(&RunInfo::iteration_s)) return {};
+    ranking.by = by_loss ? Ranking::By::loss : Ranking::By::iteration;
+    const auto value = [&](std::size_t run) { return ranked_value(ranking, *runs[run].info); };
+    for (std::size_t i = 1; i < runs.size(); ++i)
+        if (value(i) < value(ranking.best)) ranking.best = i;
+    if (ranking.best == 0) {
+        ranking.other = 1;
+        for (std::size_t i = 2; i < runs.size(); ++i)
+            if (value(i) < value(ranking.other)) ranking.other = i;
+    }
+    const double mine = value(ranking.best), theirs = value(ranking.other);
+    ranking.equal = mine == theirs;
+    if (by_loss) {
+        ranking.alike = true;
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            ranking.alike = ranking.alike && std::abs(value(i) - mine) <= alike * std::abs(mine);
+        test_by_seeds(runs, ranking);
+        ranking.may_be_chance =
+            ranking.p ? *ranking.p > significant : std::abs(mine - theirs) <= may_be_chance * std::abs(mine);
+        find_quickest(runs, ranking);
+    }
+    return ranking;
+}
+
+}  // namespace skippipe

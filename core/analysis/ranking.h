@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which of several runs is best, which is quickest, and whether that says anything. Pure: values in, values out.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "core/experiment/document.h"
+#include "core/record/record.h"
+
+namespace skippipe {
+
+struct RankedRun {
+    const RunInfo* info = nullptr;
+    const Experiment* experiment = nullptr;
+};
+
+/// By the last validation loss, where all have one; else by the iteration's network time. Runs are indices.
+struct Ranking {
+    enum class By { loss, iteration } by = By::loss;
+    std::size_t best = 0;
+    std::size_t other = 0;  ///< what it is held against: the baseline (0), or where that is best the next
+    bool alike = false;     ///< all losses differ by less than those of two seeds would
+    bool equal = false;     ///< best and other have the same figure
+    /// Of the best run's last losses and the other's, each with the runs that differ from it in their seeds alone, by
+    /// Welch's test; absent where one of them has no such runs.
+    std::optional<double> p;
+    std::size_t best_seeds = 1, other_seeds = 1;
+    bool may_be_chance = false;  ///< p says so, or without seeds: so small a difference of losses may come of them
+    /// Whose iterations are the shortest, and the longest; absent where `best` is that run (unless all are alike),
+    /// where all take as long, or not all have ended one.
+    std::optional<std::size_t> quickest;
+    std::size_t slowest = 0;
+};
+
+/// The figure by which they are ranked: a loss in nats, or seconds of network time.
+double ranked_value(const Ranking& ranking, const RunInfo& run);
+
+/// Nothing for fewer than two runs, or where not all have a figure in common. The first is the baseline.
+std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs);
+
+}  // namespace skippipe
