@@ -92,6 +92,28 @@ private Q_SLOTS:
         QCOMPARE(curve_set({run_of(1, 4)}, 0, {}).curves[0].name, QString("Training"));
     }
 
+    /// Curves that lie on each other come apart: each less the baseline's where that has a value.
+    void curves_less_the_baselines() {
+        const RunData base = run_of(1, 4);
+        RunData other = run_of(2, 6);
+        for (auto& metric : other.metrics)
+            if (metric.name == "loss") metric.value += 0.01 * (metric.iteration + 1);
+        const auto set = curve_set({base, other}, 1, {.less_baseline = true});
+        QVERIFY2(set.y_label.contains("less the baseline's"), qPrintable(set.y_label));
+        const auto line_of = [&](const CurveSet& of, RunId run) {
+            return *std::find_if(of.curves.begin(), of.curves.end(),
+                                 [&](const Curve& c) { return c.run == run && !c.marks; });
+        };
+        for (const auto& point : line_of(set, 1).points) QCOMPARE(point.y, 0.0);
+        const auto points = line_of(set, 2).points;
+        QCOMPARE(points.size(), 4U);  // no further than the baseline goes
+        for (std::size_t i = 0; i < points.size(); ++i)
+            QVERIFY(std::abs(points[i].y - 0.01 * (i + 1) - 0.001 * i) < 1e-9);
+        const auto smooth = curve_set({base, other}, 1, {.smoothing = 0.5, .less_baseline = true});
+        for (const auto& point : line_of(smooth, 1).smooth) QCOMPARE(point.y, 0.0);
+        QVERIFY(curve_set({base}, 1, {.less_baseline = true}).curves[0].points[0].y > 1);  // alone it is itself
+    }
+
     void metrics_follow_from_what_is_recorded() {
         const RunData run = run_of(1, 3);
         const auto perplexity = curve_points(run, "perplexity", WorkAxis::tokens);
@@ -198,6 +220,10 @@ private Q_SLOTS:
         QCOMPARE(plain(panel.charts()[1]->readout()), QString("Run 1, gpipe  10.0 s\nRun 2, gpipe  10.0 s"));
         Q_EMIT panel.charts()[1]->left();
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
+        panel.findChild<QAction*>("less_baseline")->setChecked(true);
+        panel.charts()[0]->set_crosshair(3.2);
+        QVERIFY2(panel.charts()[0]->readout().startsWith("Run 1, gpipe  0\nRun 2, gpipe  0."),
+                 qPrintable(panel.charts()[0]->readout()));
     }
 
     void charts_share_one_zoom_and_follow_what_grows() {

@@ -141,7 +141,11 @@ QToolButton* CurvePanel::view_button() {
     };
     log_x_ = toggle(tr("Logarithmic x"), {});
     log_y_ = toggle(tr("Logarithmic y"), {});
-    for (auto* action : {log_x_, log_y_}) connect(action, &QAction::toggled, this, &CurvePanel::show_all);
+    less_baseline_ = toggle(tr("Less the baseline's"), tr("Each curve less that of the baseline at the same x: how far "
+                                                          "apart runs are that lie on each other"));
+    less_baseline_->setObjectName("less_baseline");
+    for (auto* action : {log_x_, log_y_, less_baseline_})
+        connect(action, &QAction::toggled, this, &CurvePanel::show_all);
     follow_ = toggle(tr("Follow"), tr("What is in sight, once zoomed, goes on with the newest points"));
     add_heading(menu, tr("Smoothing"));
     auto* group = new QActionGroup(menu);
@@ -354,9 +358,10 @@ void CurvePanel::draw() {
     for (const auto& grouping : groupings_)
         if (grouping.name == group_) groups = grouping.keys;
     for (auto* chart : charts_) {
-        chart->set_logarithmic(log_x_->isChecked(), log_y_->isChecked());
+        const bool less = less_baseline_->isChecked() && shown_.size() > 1;
+        chart->set_logarithmic(log_x_->isChecked(), log_y_->isChecked() && !less);  // differences may be below 0
         chart->set_legend(chart == charts_.front());
-        const CurveChoice choice{chart->property("metric").toString().toStdString(), axis(), smoothing_, groups};
+        const CurveChoice choice{chart->property("metric").toString().toStdString(), axis(), smoothing_, groups, less};
         chart->show_set(curve_set(shown_, baseline_, choice), keeps_range_);
         empty = empty && chart->set().curves.empty();
     }

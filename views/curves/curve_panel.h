@@ -86,7 +86,7 @@ private:
     std::vector<std::string> instead_metrics_;
     QComboBox* x_ = nullptr;
     std::vector<QAction*> metric_actions_, smoothing_actions_;
-    QAction *log_x_ = nullptr, *log_y_ = nullptr, *follow_ = nullptr;
+    QAction *log_x_ = nullptr, *log_y_ = nullptr, *less_baseline_ = nullptr, *follow_ = nullptr;
     std::vector<CurveChart*> charts_;
     QMenu* group_menu_ = nullptr;
     std::vector<Grouping> groupings_;

@@ -64,6 +64,31 @@ std::string csv_field(const QString& text) {
     return quoted + '"';
 }
 
+/// Where the baseline has a value at their x, linear between its points.
+void subtract(std::vector<CurvePoint>& points, const std::vector<CurvePoint>& baseline) {
+    std::vector<CurvePoint> left;
+    for (const auto& point : points)
+        if (const auto base = value_at(baseline, point.x)) left.push_back({point.x, point.y - *base});
+    points = std::move(left);
+}
+
+/// Lines less the baseline's line, discs less its discs.
+void hold_against(CurveSet& set, RunId baseline) {
+    const auto all = set.curves;
+    if (std::none_of(all.begin(), all.end(), [&](const Curve& c) { return c.run == baseline; }) && !all.empty())
+        baseline = all.front().run;
+    for (auto& curve : set.curves) {
+        const auto base = std::find_if(all.begin(), all.end(),
+                                       [&](const Curve& c) { return c.run == baseline && c.marks == curve.marks; });
+        const Curve from = base == all.end() ? Curve{} : *base;
+        for (auto* points : {&curve.points, &curve.low, &curve.high}) subtract(*points, from.points);
+        subtract(curve.smooth, from.smooth);
+    }
+    std::erase_if(set.curves, [](const Curve& curve) { return curve.points.empty(); });
+    const QString quantity = set.y_label.section("; ", 0, 0);
+    set.y_label = QObject::tr("%1, less the baseline's").arg(quantity) + set.y_label.mid(quantity.size());
+}
+
 }  // namespace
 
 QString axis_label(WorkAxis axis) {
@@ -89,6 +114,7 @@ CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const Curve
         if (choice.metric == metric.name) set.y_label = QObject::tr(metric.label);
     if (choice.groups.size() == static_cast<qsizetype>(runs.size()) && !runs.empty()) {
         add_groups(set, runs, choice.groups);
+        if (choice.less_baseline) hold_against(set, baseline);
         return set;
     }
     const bool several = runs.size() > 1;
@@ -107,6 +133,7 @@ CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const Curve
             add_curve(set, run, "validation_loss",
                       several ? QObject::tr("Run %1, validation").arg(run.info.id) : validation_words(), pen, true);
     }
+    if (several && choice.less_baseline) hold_against(set, baseline);
     return set;
 }
 

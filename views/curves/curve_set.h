@@ -26,6 +26,8 @@ struct CurveChoice {
     WorkAxis x = WorkAxis::iteration;
     double smoothing = 0;     ///< weight of `smoothed`; 0: none
     QStringList groups = {};  ///< a word a run: those of one word are one curve, their mean; none: a curve each
+    /// Each curve less the baseline's at the same x, or less the first group's: what lies on each other comes apart.
+    bool less_baseline = false;
     bool operator==(const CurveChoice&) const = default;
 };
 

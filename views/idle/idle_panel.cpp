@@ -19,7 +19,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int widest_bar = 96, narrowest_bar = 20, number_width = 76;
+constexpr int widest_bar = 96, narrowest_bar = 20, number_width = 84;
 constexpr int least_width = 316;  ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
