@@ -12,6 +12,7 @@
 #include "views/timeline/difference_table.h"
 #include "views/timeline/find_bar.h"
 #include "views/timeline/follow.h"
+#include "views/timeline/legend.h"
 #include "views/timeline/painter.h"
 
 using namespace skippipe;
@@ -604,6 +605,36 @@ private Q_SLOTS:
         QTRY_COMPARE(shown.view.selected_lane(), 3);
         QTest::keyClick(&shown.view, Qt::Key_P);
         QVERIFY(shown.view.pinned().empty());
+    }
+
+    /// What is drawn is said by a timeline of its own, drawn as all are: each kind of span, each cause of idling.
+    void a_legend_is_drawn_as_timelines_are() {
+        const auto data = legend_data();
+        std::set<SpanKind> kinds;
+        std::set<IdleCause> causes;
+        for (const auto& lane : data->lanes()) {
+            QVERIFY(!lane.name.empty());
+            QCOMPARE(lane.work.size() + lane.transfers.size() + lane.gaps.size() + lane.down.size(), std::size_t{1});
+            for (const auto& span : lane.work) kinds.insert(span.kind);
+            for (const auto& span : lane.transfers) kinds.insert(span.kind);
+            for (const auto& gap : lane.gaps) causes.insert(gap.cause);
+        }
+        QVERIFY(kinds.contains(SpanKind::backward) && kinds.contains(SpanKind::transfer_reduction));
+        QCOMPARE(causes.size(), idle_causes - 1);  // a node that is down has a span
+        QWidget window;
+        auto* menu = legend_menu(&window);
+        menu->popup({0, 0});
+        auto* view = menu->findChild<TimelineView*>();
+        QVERIFY(view != nullptr);
+        QTRY_VERIFY(view->isVisible() && view->settled());
+        QVERIFY2(view->height() >= view->height_for_all_lanes(), "all of it is seen");
+        QVERIFY2(view->place_of(0.1, 0).x() > 200, "its words have room");
+        const QImage drawn = view->grab().toImage();
+        std::set<QRgb> colours;
+        for (int lane = 0; lane < static_cast<int>(data->lanes().size()); ++lane)
+            colours.insert(drawn.pixel(view->place_of(0.5, lane).toPoint()));
+        QVERIFY2(colours.size() >= 5, qPrintable(QString::number(colours.size())));
+        menu->close();
     }
 
     /// A handle at the right edge says that there are more lanes, and scrolls them.

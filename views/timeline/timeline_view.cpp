@@ -207,8 +207,8 @@ void TimelineView::set_bookmarks(std::vector<double> bookmarks) {
 
 TimeScale TimelineView::scale() const {
     return {zoom_.begin(), zoom_.end(),
-            !compact_                            ? names_width
-            : fixed_names_px_ > 0                ? fixed_names_px_
+            fixed_names_px_ > 0                  ? fixed_names_px_
+            : !compact_                          ? names_width
             : stack().height >= least_named_lane ? compact_names_px_
                                                  : 0.0,
             std::max(static_cast<double>(width()), names_width + 1)};
@@ -220,7 +220,7 @@ TimeScale TimelineView::overview_scale() const {
 }
 
 TimelineBands TimelineView::bands() const {
-    if (compact_) return {0, has_axis_ ? axis_height : 0, 0, 0};
+    if (compact_ || !has_axis_) return {0, has_axis_ ? axis_height : 0, 0, 0};
     const bool has_ruler = data_ && !data_->iterations().empty();
     return {has_overview_ ? overview_height : 0, axis_height, has_ruler ? ruler_height : 0,
             has_counters_ ? static_cast<double>(counter_count()) * counter_height : 0};

@@ -89,10 +89,10 @@ public:
     /// Selects a span of the data and brings it into sight; none: nothing happens.
     void go(TimelineData::Place place);
     int height_for_all_lanes() const;
-    /// A compact one's names have so many pixels, whatever they are.
+    /// Names have so many pixels, whatever they are.
     void set_names_width(double pixels);
     bool is_compact() const { return compact_; }
-    /// Whether a compact one has a time axis; at first it has.
+    /// Whether there is a time axis; at first there is. Without it there is nothing else above the lanes.
     void set_has_axis(bool has);
     /// In which a compact one's lanes are just high enough for their names.
     int height_for_named_lanes() const;

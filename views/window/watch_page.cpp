@@ -15,6 +15,7 @@
 #include "views/theme/elided_label.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/timeline/legend.h"
 #include "views/timeline/painter.h"
 #include "views/timeline/span_table.h"
 
@@ -222,7 +223,7 @@ QToolButton* WatchPage::lanes_button() {
     auto* button = new QToolButton;
     button->setObjectName("lanes");
     button->setText(tr("Lanes"));
-    button->setToolTip(tr("Groups lanes, changes their height, finds spans"));
+    button->setToolTip(tr("Groups lanes, changes their height, finds spans, says what is drawn"));
     button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
     const auto choices = [&](const QString& title, const auto& entries, const auto& run, int checked) {
@@ -250,6 +251,7 @@ QToolButton* WatchPage::lanes_button() {
         tr("Height"), heights, [this](double pixels) { timeline_->set_lane_height(pixels); },
         static_cast<int>(usual_lane_height));
     menu->addSeparator();
+    menu->addMenu(legend_menu(menu));
     auto* counters = menu->addAction(tr("Counters"));
     counters->setObjectName("show_counters");
     counters->setCheckable(true);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/legend.h"
+
+#include <QWidgetAction>
+
+#include "views/timeline/colours.h"
+#include "views/timeline/painter.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double names_px = 236;
+constexpr int width_px = 340, margin_px = 2;
+
+/// Operations, then what travels, then what is done together.
+struct Row {
+    const char* words;
+    SpanKind kind;
+};
+constexpr Row rows[] = {{QT_TR_NOOP("Forward, in its stage's colour"), SpanKind::forward},
+                        {QT_TR_NOOP("Loss"), SpanKind::loss},
+                        {QT_TR_NOOP("Backward"), SpanKind::backward},
+                        {QT_TR_NOOP("Transfer, above who sends"), SpanKind::transfer_forward},
+                        {QT_TR_NOOP("Part or sum of a gradient"), SpanKind::transfer_reduction},
+                        {QT_TR_NOOP("Node is down"), SpanKind::down}};
+
+}  // namespace
+
+std::shared_ptr<const TimelineData> legend_data() {
+    auto data = std::make_shared<TimelineData>();
+    std::vector<std::string> names;
+    for (const auto& row : rows) names.push_back(QObject::tr(row.words).toStdString());
+    for (std::size_t c = 0; c < idle_causes; ++c) {
+        const auto cause = static_cast<IdleCause>(c);
+        if (cause != IdleCause::node_down) names.push_back(cause_words(cause).toStdString());
+    }
+    data->set_lanes(names);
+    NodeIndex lane = 0;
+    for (const auto& row : rows) {
+        data->add(
+            Span{row.kind, lane, is_transfer(row.kind) ? lane : NodeIndex(-1), 0, MicrobatchIndex(0), 0.1, 0.1, 0.9, 0},
+            0, 0, lane);
+        ++lane;
+    }
+    for (std::size_t c = 0; c < idle_causes; ++c) {
+        const auto cause = static_cast<IdleCause>(c);
+        if (cause == IdleCause::node_down) continue;
+        data->add(IdleGap{.node = lane, .cause = cause, .start_s = 0.1, .end_s = 0.9}, 0);
+        ++lane;
+    }
+    data->finish();
+    return data;
+}
+
+QMenu* legend_menu(QWidget* parent) {
+    auto* menu = new QMenu(QObject::tr("What is drawn"), parent);
+    menu->setObjectName("timeline_legend");
+    auto* zoom = new TimeZoom(menu);
+    auto* view = new TimelineView(*zoom);
+    view->setAccessibleName(QObject::tr("What is drawn"));
+    view->setAttribute(Qt::WA_TransparentForMouseEvents);
+    view->setFocusPolicy(Qt::NoFocus);
+    view->set_names_width(names_px);
+    view->set_has_axis(false);
+    view->set_lane_height(low_lane_height);
+    view->set_data(legend_data());
+    zoom->set_extent(1);
+    zoom->show_all();
+    view->setFixedSize(width_px, view->height_for_all_lanes() + margin_px);
+    auto* action = new QWidgetAction(menu);
+    action->setDefaultWidget(view);
+    menu->addAction(action);
+    return menu;
+}
+
+}  // namespace skippipe
