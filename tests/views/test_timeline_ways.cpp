@@ -234,6 +234,17 @@ private Q_SLOTS:
         QCOMPARE(view->selected_lane(), 1);
         QTest::keyClick(line, Qt::Key_Return, Qt::ShiftModifier);
         QCOMPARE(view->selected_lane(), 0);
+        // A node's whole name finds the node, and its spans.
+        QSignalSpy nodes(view, &TimelineView::lane_activated);
+        const QString name = QString::fromStdString(data->lanes()[1].name);
+        line->setText(name + " backward");
+        bar->look();
+        QCOMPARE(nodes.size(), 0);
+        line->setText(name);
+        bar->look();
+        QCOMPARE(nodes.size(), 1);
+        QCOMPARE(nodes[0][0].toInt(), 1);
+        QVERIFY(!bar->found()->spans.empty());
         line->setText("m1 two three");
         bar->look();
         QVERIFY2(bar->words().contains("three"), qPrintable(bar->words()));

@@ -2,6 +2,7 @@
 #include "views/timeline/find_bar.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QHBoxLayout>
 #include <QKeyEvent>
@@ -122,7 +123,17 @@ void FindBar::look() {
         found_ = std::make_shared<FoundSpans>(find_spans(*of_, query));
     timeline_.set_found(found_);
     histogram_->show_found(found_.get());
+    if (found_) choose_node(query);
     say();
+}
+
+/// A node's whole name and nothing else finds the node itself, as a click on its name does.
+void FindBar::choose_node(SpanQuery query) {
+    const std::string name = std::exchange(query.node, {});
+    if (!(query == SpanQuery{})) return;
+    const auto& lanes = of_->lanes();
+    const auto found = std::find_if(lanes.begin(), lanes.end(), [&](const Lane& lane) { return lane.name == name; });
+    if (found != lanes.end()) timeline_.choose_lane(static_cast<int>(found - lanes.begin()));
 }
 
 void FindBar::look_for(const QString& words) {

@@ -48,6 +48,7 @@ protected:
     void keyPressEvent(QKeyEvent*) override;
 
 private:
+    void choose_node(SpanQuery query);
     void say();
 
     TimelineView& timeline_;

@@ -321,6 +321,14 @@ void TimelineView::bring_into_sight(double start_s, double end_s, int lane) {
         scroll_ = lanes.clamp_scroll(top - (height() - lanes.top) / 2, height());
 }
 
+void TimelineView::choose_lane(int lane) {
+    clear_selection();
+    bring_into_sight(zoom_.begin(), zoom_.end(), lane);
+    request_frame();
+    Q_EMIT selected_changed();
+    Q_EMIT lane_activated(lane);
+}
+
 void TimelineView::go(TimelineData::Place place) {
     if (place.span == nullptr) return;
     clear_selection();

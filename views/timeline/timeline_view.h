@@ -88,6 +88,8 @@ public:
     QStringList words_at(QPointF place) const;
     /// Selects a span of the data and brings it into sight; none: nothing happens.
     void go(TimelineData::Place place);
+    /// As a click on its name does; scrolls there.
+    void choose_lane(int lane);
     int height_for_all_lanes() const;
     /// Names have so many pixels, whatever they are.
     void set_names_width(double pixels);
