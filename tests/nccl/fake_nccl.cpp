@@ -169,6 +169,21 @@ bool waits_for_itself(HostQueue* start) {
     return false;
 }
 
+/// Why they wait, where the other side has come to what is meant for this one, in another communicator.
+std::string why_all_wait(const std::vector<PostPointer>& posts) {
+    const auto meant_for_each_other = [](const Post& mine, const Post& other) {
+        if (mine.comm->id == other.comm->id || mine.comm->device == other.comm->device || mine.kind == other.kind)
+            return mine.kind == Post::Kind::sum && other.kind == Post::Kind::sum && mine.comm->id != other.comm->id;
+        return mine.kind != Post::Kind::sum && other.kind != Post::Kind::sum && mine.peer == other.comm->rank &&
+               other.peer == mine.comm->rank;
+    };
+    for (const auto& mine : posts)
+        for (const auto& other : world().open)
+            if (!over(*mine) && !over(*other) && meant_for_each_other(*mine, *other))
+                return "the other side is in another communicator";
+    return "all wait for each other";
+}
+
 /// In the queue: all posts of a group are there at once, and the queue goes on when all are done.
 void play(const std::vector<PostPointer>& posts) {
     auto& w = world();
@@ -176,8 +191,8 @@ void play(const std::vector<PostPointer>& posts) {
     w.open.insert(w.open.end(), posts.begin(), posts.end());
     for (const auto& post : posts)
         if (!over(*post)) post->kind == Post::Kind::sum ? match_sum(*post) : match_transfer(*post);
-    if (posts.size() == 1 && !over(*posts[0]) && waits_for_itself(posts[0]->queue))
-        refuse(posts[0]->comm, "all wait for each other");
+    const auto waits = std::find_if(posts.begin(), posts.end(), [](const auto& post) { return !over(*post); });
+    if (waits != posts.end() && waits_for_itself(posts[0]->queue)) refuse((*waits)->comm, why_all_wait(posts));
     w.changed.notify_all();
     const auto all_over = [&] {
         return std::all_of(posts.begin(), posts.end(), [](const auto& p) { return over(*p); });
@@ -204,6 +219,8 @@ NcclResult post(Post::Kind kind, const void* data, std::size_t count, NcclType t
     if (comm->busy > 0 || !complete(comm)) refuse(comm, "a call while the one before is still going on");
     if (kind != Post::Kind::sum && (peer < 0 || peer >= comm->ranks || peer == comm->rank))
         refuse(comm, "a peer that is none");
+    if (static_cast<HostQueue*>(stream)->identity() != comm->device)
+        refuse(comm, "a stream of another device than the communicator's");
     if (comm->error != NcclResult::success) return comm->error;
     auto one = std::make_shared<Post>();
     *one = {kind,

@@ -16,8 +16,9 @@ NcclApi fake_nccl();
 /// Forgets everything; with nothing under way.
 void reset_fake_nccl();
 
-/// What was done that NCCL does not allow, in words: another size or type on the other side, a rank or device twice in
-/// a communicator, a call while the one before is still going on, an order in which all wait for each other.
+/// What was done that NCCL does not allow, in words: another size, type or communicator on the other side, a rank or
+/// device twice in a communicator, one that was given up, a peer that is none of its ranks, a stream of another device,
+/// a call while the one before is still going on, an order in which all wait for each other.
 std::vector<std::string> fake_violations();
 
 /// Calls on a communicator that told an error since `reset`.

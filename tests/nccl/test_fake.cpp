@@ -129,6 +129,94 @@ private Q_SLOTS:
         QVERIFY(refused("wait for each other"));
     }
 
+    /// Two communicators of the same ranks, as two stages on them have: in each, only one side comes.
+    void another_communicator_is_refused() {
+        using Both = std::function<void(Communicator&, Communicator&, HostQueue&)>;
+        const auto in_two = [](const Both& first, const Both& second) {
+            const auto id = make_unique_id(fake_table());
+            const auto with = [id](const Both& body, int rank) {
+                return [id, body, rank](Communicator& one, HostQueue& queue) {
+                    Communicator other(fake_table(), {0, 1}, rank, id, {[] {}, 1});
+                    body(one, other, queue);
+                    const auto end = queue.record();
+                    for (int i = 0; i < 2000 && !end->done(); ++i) {
+                        one.check();
+                        other.check();
+                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                    }
+                };
+            };
+            return as_members({with(first, 0), with(second, 1)});
+        };
+        std::vector<std::byte> a(8), b(8);
+        const auto sends = [&](Communicator& one, Communicator&, HostQueue& q) { one.send(a.data(), 8, 1, &q); };
+        QCOMPARE(
+            in_two(sends, [&](Communicator& one, Communicator&, HostQueue& q) { one.receive(b.data(), 8, 0, &q); }), 0);
+        QVERIFY(in_two(sends, [&](Communicator&, Communicator& other, HostQueue& q) {
+                    other.receive(b.data(), 8, 0, &q);
+                }) > 0);
+        QVERIFY(refused("in another communicator"));
+        const auto sums = [](std::vector<std::byte>& bytes, bool other_first) {
+            return [&bytes, other_first](Communicator& one, Communicator& other, HostQueue& q) {
+                (other_first ? other : one).all_reduce(bytes.data(), 2, &q);
+                (other_first ? one : other).all_reduce(bytes.data(), 2, &q);
+            };
+        };
+        QCOMPARE(in_two(sums(a, false), sums(b, false)), 0);
+        QVERIFY(in_two(sums(a, false), sums(b, true)) > 0);
+        QVERIFY(refused("in another communicator"));
+    }
+
+    void a_group_that_does_not_end_is_refused() {
+        std::vector<std::byte> a(8), b(8), c(8);
+        // 0's group waits for 2, who waits for 0 to be done with it.
+        QVERIFY(as_members({[&](Communicator& m, HostQueue& q) {
+                                m.together([&] {
+                                    m.send(a.data(), 8, 1, &q);
+                                    m.receive(a.data(), 8, 2, &q);
+                                });
+                                m.send(a.data(), 8, 2, &q);
+                            },
+                            [&](Communicator& m, HostQueue& q) { m.receive(b.data(), 8, 0, &q); },
+                            [&](Communicator& m, HostQueue& q) {
+                                m.receive(c.data(), 8, 0, &q);
+                                m.send(c.data(), 8, 0, &q);
+                            }}) > 0);
+        QVERIFY(refused("wait for each other"));
+    }
+
+    void a_stream_of_another_device_is_refused() {
+        std::vector<std::byte> a(8), b(8);
+        HostQueue other("gpu-9");
+        QVERIFY(as_members({[&](Communicator& m, HostQueue&) { m.send(a.data(), 8, 1, &other); },
+                            [&](Communicator& m, HostQueue& q) { m.receive(b.data(), 8, 0, &q); }}) > 0);
+        QVERIFY(refused("a stream of another device"));
+    }
+
+    void a_peer_that_is_none_is_refused() {
+        std::vector<std::byte> a(8);
+        for (const int peer : {0, 2}) {  // itself, and one beyond the two
+            QVERIFY(as_members({[&](Communicator& m, HostQueue& q) { m.send(a.data(), 8, peer, &q); },
+                                [](Communicator&, HostQueue&) {}}) > 0);
+            QVERIFY(refused("a peer that is none"));
+        }
+    }
+
+    void a_communicator_that_was_given_up_is_refused() {
+        std::vector<std::byte> a(8);
+        const auto queue = queue_of(0);
+        queue->make_current();
+        NcclComm* comm = nullptr;
+        NcclConfig config;
+        fake_table().init(&comm, 1, make_unique_id(fake_table()), 0, &config);
+        fake_table().abort(comm);
+        QCOMPARE(fake_table().all_reduce(a.data(), a.data(), 2, NcclType::float32, NcclOperation::sum, comm,
+                                         queue->native()),
+                 NcclResult::invalid_argument);
+        QVERIFY(refused("not there"));
+        QCOMPARE(fake_table().abort(comm), NcclResult::invalid_argument);
+    }
+
     void a_device_twice_is_refused() {
         QCOMPARE(as_members({[](Communicator&, HostQueue&) {}, [](Communicator&, HostQueue&) {}}, {"x", "x"}), 2);
         QVERIFY(refused("duplicate GPU: x"));
