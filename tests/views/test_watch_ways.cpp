@@ -377,6 +377,7 @@ private Q_SLOTS:
         QVERIFY(!has_brackets());
         auto& list = page.list().view();
         QVERIFY(list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::name));
+        QVERIFY2(page.list().width() <= 242, qPrintable(QString::number(page.list().width())));
         window.resize(1600, 900);
         QTRY_VERIFY(!list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::state));
         QTRY_VERIFY(has_brackets());

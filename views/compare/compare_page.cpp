@@ -2,6 +2,7 @@
 #include "views/compare/compare_page.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -22,7 +23,7 @@ namespace skippipe {
 namespace {
 
 constexpr int figure_role = Qt::UserRole, whole_role = Qt::UserRole + 1, brief_role = Qt::UserRole + 2;
-constexpr int least_list_width = 232, most_narrow_list = 240, narrow_page = 1100;
+constexpr int least_list_width = 232, narrow_list = 240, narrow_page = 1100, first_list = 330, first_page = 1210;
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int least_timeline = 220, least_low_timeline = 120, low_names = 96;  ///< pixels
@@ -66,7 +67,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     right_column->addWidget(tabs_);
     right_column->addWidget(empty_);
     splitter->addWidget(right);
-    splitter->setSizes({330, 880});
+    splitter->setSizes({first_list, first_page - first_list});
     list_->setMinimumWidth(least_list_width);
     splitter->setChildrenCollapsible(false);
     splitter->setObjectName("compare_columns");
@@ -154,6 +155,7 @@ void ComparePage::follow() {
 
 void ComparePage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
+    fit_list();
     if (std::exchange(is_stale_, false)) refresh();
 }
 
@@ -286,7 +288,7 @@ void ComparePage::abbreviate(bool brief) {
 /// Names get what the runs leave; words of the runs are whole where there is room for all.
 void ComparePage::divide_columns() {
     abbreviate(false);
-    constexpr int least_words = 144, usual_words = 240, most_words = 400, brief_text = 112, brief_words = 112,
+    constexpr int least_words = 144, usual_words = 240, most_words = 400, brief_text = 112, brief_words = 100,
                   short_text = 152, long_text = 480;
     const int room = table_->viewport()->width() - size::wide_gap;
     const auto sum = [](const std::vector<int>& all) { return std::accumulate(all.begin(), all.end(), 0); };
@@ -294,7 +296,7 @@ void ComparePage::divide_columns() {
     if (sum(widths) + usual_words > room) widths = widths_of_runs(short_text, 3 * size::gap);
     if (sum(widths) + least_words > room) {
         abbreviate(true);
-        widths = widths_of_runs(brief_text, 2 * size::gap + 5);
+        widths = widths_of_runs(brief_text, 2 * size::gap + 9);
     }
     for (std::size_t i = 0; i < widths.size(); ++i) table_->setColumnWidth(static_cast<int>(i) + 1, widths[i]);
     table_->setColumnWidth(0, std::clamp(room - sum(widths), brief_words, most_words));
@@ -305,10 +307,22 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
     return QWidget::eventFilter(watched, event);
 }
 
-/// In a small window the list leaves its room to the runs that are compared.
+/// In a small window the list leaves its room to the runs that are compared, unless somebody drew its edge: then it is
+/// not as wide as it was made, in the page's proportion.
+void ComparePage::fit_list() {
+    if (!isVisible()) return;  // nothing has its size yet
+    constexpr int rounding = 3;
+    auto* panes = findChild<QSplitter*>("compare_columns");
+    const int list = panes->sizes().front(), all = list + panes->sizes().back();
+    if (std::abs(list - usual_list_ * all / usual_page_) > rounding) return;
+    usual_page_ = width();
+    usual_list_ = width() < narrow_page ? narrow_list : width() * first_list / first_page;
+    panes->setSizes({usual_list_, usual_page_ - usual_list_});
+}
+
 void ComparePage::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    list_->setMaximumWidth(width() < narrow_page ? most_narrow_list : QWIDGETSIZE_MAX);
+    fit_list();
 }
 
 void ComparePage::changeEvent(QEvent* event) {

@@ -67,6 +67,7 @@ private:
     std::vector<int> widths_of_runs(int most_text, int padding) const;
     void abbreviate(bool brief);
     void divide_columns();
+    void fit_list();
     void want_what_is_in_sight();
     void show_timelines(const std::vector<const RunData*>& runs);
 
@@ -91,8 +92,9 @@ private:
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
-    bool first_look_ = true;  ///< the timelines were not zoomed yet
-    bool settles_ = false;    ///< the time in sight changes by itself
+    int usual_list_ = 330, usual_page_ = 1210;  ///< pixels of the list that it was made to have, of those of the page
+    bool first_look_ = true;                    ///< the timelines were not zoomed yet
+    bool settles_ = false;                      ///< the time in sight changes by itself
     std::optional<std::pair<double, double>> time_;
     bool is_stale_ = false;  ///< something changed while nobody saw it
     std::vector<RunId> shown_;
