@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "core/experiment/io.h"
 #include "core/experiment/sweep.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
@@ -205,6 +206,43 @@ private Q_SLOTS:
         QVERIFY(std::abs(*priced.money.mean / (3 * *priced.network_s.mean) - 1) < 1e-9);
         panel.show_runs({});
         QVERIFY(panel.table().isHidden() && panel.worths().rows.empty());
+    }
+
+    /// Plans of several skip ratios say how far they are; stopped, they wait until they are to go on.
+    void weighing_says_how_far_it_is_and_stops() {
+        Document document;
+        auto experiment = load_experiment(SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json").experiment;
+        experiment.pipeline.plan_steps = 40'000'000;  // longer than anybody waits here
+        document.start_new(experiment);
+        std::vector<RunData> runs(2);
+        for (std::size_t i = 0; i < 2; ++i) {
+            runs[i].info.id = static_cast<RunId>(i + 1);
+            runs[i].experiment = experiment;
+            runs[i].experiment.pipeline.skip_ratio = i == 0 ? 0 : 0.33;
+            for (int n = 0; n <= 4; ++n)
+                runs[i].metrics.push_back(
+                    {.iteration = n, .name = "validation_loss", .value = 6.0 - n, .tokens = 1000 * n});
+        }
+        WorthPanel panel(document, planners_);
+        panel.resize(740, 560);
+        panel.show();
+        panel.show_runs({&runs[0], &runs[1]});
+        QVERIFY(panel.is_planning());
+        QCOMPARE(panel.stop_button().text(), QString("Stop"));
+        QTRY_VERIFY2_WITH_TIMEOUT(panel.progress().startsWith("Plans skip ratio 1 of 2, about"),
+                                  qPrintable(panel.progress()), 30'000);
+        panel.stop_button().click();
+        QVERIFY(!panel.is_planning());
+        QCOMPARE(panel.progress(), QString("0 of 2 skip ratios are planned"));
+        QTest::qWait(1000);
+        QCOMPARE(panel.progress(), QString("0 of 2 skip ratios are planned"));
+        QVERIFY2(!panel.is_planning() && panel.worths().rows.empty(), "what was stopped is no answer");
+        panel.stop_button().click();
+        QVERIFY(panel.is_planning());
+        // Another document is another question, and quick planners are soon done.
+        document.edit("quick", [](Experiment& e) { e.pipeline.planner = "gpipe"; });
+        QTRY_VERIFY_WITH_TIMEOUT(panel.worths().rows.size() == 2 && !panel.is_planning(), 30'000);
+        QVERIFY(panel.stop_button().isHidden());
     }
 
     void draws_are_counted() {

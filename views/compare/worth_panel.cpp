@@ -22,7 +22,8 @@
 namespace skippipe {
 namespace {
 
-constexpr int worth_delay_ms = 300, worth_target_width = 72, worth_band_alpha = 46;  // of 255: 18 %
+constexpr int worth_delay_ms = 300, worth_tick_ms = 200, worth_target_width = 72,
+              worth_band_alpha = 46;  // of 255: 18 %
 enum WorthFigure { in_time, in_money };
 
 /// "1 h 05 min (58 min to 1 h 12 min)"
@@ -85,6 +86,8 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
       target_(new QLineEdit),
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")),
+      progress_(words_label({}, "secondary")),
+      stop_button_(new QPushButton),
       plot_(new QCustomPlot),
       table_(new QTableWidget) {
     pool_.setMaxThreadCount(1);
@@ -107,6 +110,13 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     row->addWidget(metric_);
     row->addWidget(target_);
     row->addStretch();
+    progress_->setObjectName("worth_progress");
+    stop_button_->setObjectName("worth_stop");
+    row->addWidget(progress_);
+    row->addWidget(stop_button_);
+    connect(stop_button_, &QPushButton::clicked, this, &WorthPanel::stop_or_go_on);
+    tick_.setInterval(worth_tick_ms);
+    connect(&tick_, &QTimer::timeout, this, &WorthPanel::show_progress);
     auto* column = seamless_column(this);
     column->addLayout(row);
     words_->setContentsMargins(size::wide_gap, 0, size::wide_gap, size::unit);
@@ -166,21 +176,29 @@ void WorthPanel::plan_again() {
         stop_ = std::stop_source{};
         pool_.clear();
         ++serial_;
-        planning_ = false;
+        planning_ = stopped_ = false;
     }
     const Planner* planner = planners_.find(of.pipeline.planner);
-    if (planning_ || planner == nullptr || has_errors(document_.faults())) return;
+    if (planning_ || stopped_ || planner == nullptr || has_errors(document_.faults())) return show_progress();
     std::optional<double> next;
     for (const auto& run : shown_)
         if (!planned_.contains(run.skip_ratio)) next = std::min(next.value_or(run.skip_ratio), run.skip_ratio);
-    if (!next) return;
+    if (!next) return show_progress();
+    if (!tick_.isActive()) {
+        since_.start();
+        planned_then_ = ratios_and_planned().second;
+        tick_.start();
+    }
     planning_ = true;
+    fraction_ = std::make_shared<std::atomic<double>>(0);
+    show_progress();
     auto experiment = document_.experiment();
     experiment.pipeline.skip_ratio = *next;
     draw();
-    pool_.start([this, experiment, planner, serial = serial_, stop = stop_.get_token()] {
+    pool_.start([this, experiment, planner, serial = serial_, stop = stop_.get_token(), fraction = fraction_] {
         auto request = request_for(experiment);
         request.stop = stop;
+        request.progress = [&](const PlanProgress& progress) { fraction->store(progress.fraction); };
         const auto outcome = make_plan(experiment, *planner, request);
         Planned planned;
         const auto account =
@@ -202,6 +220,42 @@ void WorthPanel::plan_again() {
             this, [this, planned, serial, ratio = experiment.pipeline.skip_ratio] { take(ratio, planned, serial); },
             Qt::QueuedConnection);
     });
+}
+
+void WorthPanel::stop_or_go_on() {
+    stopped_ = !stopped_;
+    stop_.request_stop();
+    stop_ = std::stop_source{};
+    pool_.clear();
+    ++serial_;  // what the stopped plan was by then is no answer
+    planning_ = false;
+    draw();
+    plan_again();
+}
+
+std::pair<std::size_t, std::size_t> WorthPanel::ratios_and_planned() const {
+    std::set<double> ratios;
+    for (const auto& run : shown_) ratios.insert(run.skip_ratio);
+    const auto planned = std::count_if(ratios.begin(), ratios.end(), [&](double r) { return planned_.contains(r); });
+    return {ratios.size(), static_cast<std::size_t>(planned)};
+}
+
+void WorthPanel::show_progress() {
+    const auto [all, done] = ratios_and_planned();
+    const bool waits = stopped_ && done < all;
+    if (!planning_ && tick_.isActive()) tick_.stop();
+    progress_->setVisible(planning_ || waits);
+    stop_button_->setVisible(planning_ || waits);
+    stop_button_->setText(waits ? tr("Plan the rest") : tr("Stop"));
+    if (waits) return progress_->setText(tr("%1 of %2 skip ratios are planned").arg(done).arg(all));
+    const double share = static_cast<double>(done - planned_then_) + fraction_->load(),
+                 rest = static_cast<double>(all - done) - fraction_->load();
+    const double passed_s = static_cast<double>(since_.elapsed()) / 1000;
+    progress_->setText(
+        tr("Plans skip ratio %1 of %2%3")
+            .arg(done + 1)
+            .arg(all)
+            .arg(share > 0 && passed_s > 1 ? tr(", about %1 left").arg(duration(passed_s * rest / share)) : QString{}));
 }
 
 void WorthPanel::take(double skip_ratio, const Planned& planned, int serial) {
@@ -241,6 +295,7 @@ void WorthPanel::draw() {
     empty_->setText(
         shown_.empty()     ? tr("Select runs at different skip ratios to see what each takes on the drawn network")
         : ratios.empty()   ? tr("The selected runs have no values of this kind")
+        : stopped_         ? tr("Stopped before a skip ratio was planned")
         : planning_ || any ? tr("Planning the drawn network at each skip ratio…")
         : planned_.empty()
             ? tr("The open experiment cannot be planned as it stands")

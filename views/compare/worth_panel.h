@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,8 +9,10 @@
 #include <vector>
 
 #include <QComboBox>
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QTableWidget>
 #include <QThreadPool>
 #include <QTimer>
@@ -40,6 +43,10 @@ public:
     QLineEdit& target() { return *target_; }
     QComboBox& figure() { return *figure_; }
     bool is_planning() const { return planning_; }
+    /// Stops what is planned, and lets it go on.
+    QPushButton& stop_button() { return *stop_button_; }
+    /// How far the plans are, and about how long they will take.
+    QString progress() const { return progress_->text(); }
 
 Q_SIGNALS:
     void drawn();
@@ -61,6 +68,10 @@ private:
         std::vector<Metric> metrics;
     };
     void plan_again();
+    void stop_or_go_on();
+    /// Skip ratios of the runs shown, and how many of them have been planned.
+    std::pair<std::size_t, std::size_t> ratios_and_planned() const;
+    void show_progress();
     void take(double skip_ratio, const Planned& planned, int serial);
     void draw();
     void draw_curve();
@@ -71,14 +82,18 @@ private:
     const PlannerRegistry& planners_;
     QComboBox *metric_, *figure_;
     QLineEdit* target_;
-    QLabel *words_, *empty_;
+    QLabel *words_, *empty_, *progress_;
+    QPushButton* stop_button_;
     QCustomPlot* plot_;
     QTableWidget* table_;
-    QTimer delay_;
+    QTimer delay_, tick_;
+    QElapsedTimer since_;           ///< these plans are made
+    std::size_t planned_then_ = 0;  ///< when they began
+    std::shared_ptr<std::atomic<double>> fraction_ = std::make_shared<std::atomic<double>>(0);  ///< of the plan at hand
     QThreadPool pool_;
     std::stop_source stop_;
     int serial_ = 0;
-    bool planning_ = false;
+    bool planning_ = false, stopped_ = false;
     std::vector<Shown> shown_;
     Experiment planned_of_;              ///< whose plans these are
     std::map<double, Planned> planned_;  ///< by skip ratio
