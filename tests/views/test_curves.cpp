@@ -226,6 +226,26 @@ private Q_SLOTS:
                  qPrintable(panel.charts()[0]->readout()));
     }
 
+    /// Many lines are drawn plainly, but for the baseline's; a few with their dashes and soft edges.
+    void many_curves_are_drawn_plainly() {
+        std::vector<RunData> runs;
+        for (RunId id = 1; id <= 30; ++id) runs.push_back(run_of(id, 3));
+        std::vector<const RunData*> all;
+        for (const auto& run : runs) all.push_back(&run);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"perplexity"});
+        panel.show_runs({all[0], all[9]}, 1);
+        auto& plot = panel.charts()[0]->plot();
+        QCOMPARE(plot.graph(1)->pen().style(), Qt::DashLine);
+        QVERIFY(!plot.notAntialiasedElements().testFlag(QCP::aePlottables));
+        panel.show_runs(all, 1);
+        QCOMPARE(panel.charts()[0]->plot().graphCount(), 30);
+        QCOMPARE(panel.charts()[0]->plot().graph(9)->pen().style(), Qt::SolidLine);
+        QCOMPARE(panel.charts()[0]->plot().graph(0)->pen().widthF(), 3.0);
+        QVERIFY(panel.charts()[0]->plot().notAntialiasedElements().testFlag(QCP::aePlottables));
+    }
+
     void charts_share_one_zoom_and_follow_what_grows() {
         RunData run = run_of(1, 11);
         CurvePanel panel;

@@ -20,6 +20,8 @@ QSharedPointer<QCPAxisTicker> ticker(bool logarithmic, AxisKind kind, bool from_
     if (logarithmic) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog);
     return QSharedPointer<QCPAxisTicker>(new PlainTicker(kind, from_zero));
 }
+constexpr std::size_t most_fine_curves = 24;  ///< more are drawn plainly
+constexpr double thick_from = 2.5;            ///< pixels: the baseline's
 
 }  // namespace
 
@@ -87,6 +89,8 @@ void CurveChart::style() {
     }
 }
 
+bool CurveChart::has_many() const { return set_.curves.size() > most_fine_curves; }
+
 void CurveChart::add_curve(const Curve& curve) {
     const auto graph_of = [&](const std::vector<CurvePoint>& points) {
         QVector<double> x, y;
@@ -94,7 +98,9 @@ void CurveChart::add_curve(const Curve& curve) {
         auto* graph = plot_->addGraph();
         graph->setData(x, y, true);
         graph->setAdaptiveSampling(true);
-        graph->setPen(curve.pen);
+        // Of a hundred lines dashes and soft edges say nothing, and take a hundred times as long.
+        const bool is_plain = has_many() && curve.pen.widthF() < thick_from;
+        graph->setPen(is_plain ? QPen(curve.pen.color(), 1) : curve.pen);
         if (curve.marks || points.size() < 3)
             graph->setScatterStyle(QCPScatterStyle(curve.marks ? QCPScatterStyle::ssCircle : QCPScatterStyle::ssDisc,
                                                    QPen(curve.pen.color(), 1.5), theme().surface, disc_pixels));
@@ -131,6 +137,8 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
     drawing_ = true;
     set_ = std::move(set);
     plot_->clearGraphs();
+    plot_->setNotAntialiasedElement(QCP::aePlottables, has_many());
+    plot_->setPlottingHint(QCP::phFastPolylines, has_many());
     style();
     for (const auto& curve : set_.curves) add_curve(curve);
     if (!keeps_sight) show_all();

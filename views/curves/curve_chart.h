@@ -46,6 +46,7 @@ protected:
 
 private:
     void style();
+    bool has_many() const;
     void add_curve(const Curve& curve);
     void show_all();
 
