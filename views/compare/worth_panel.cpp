@@ -87,7 +87,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")),
       progress_(words_label({}, "secondary")),
-      stop_button_(new QPushButton),
+      stop_button_(new QPushButton(tr("Stop"))),
       plot_(new QCustomPlot),
       table_(new QTableWidget) {
     pool_.setMaxThreadCount(1);
@@ -114,6 +114,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     stop_button_->setObjectName("worth_stop");
     row->addWidget(progress_);
     row->addWidget(stop_button_);
+    for (auto* widget : {static_cast<QWidget*>(progress_), static_cast<QWidget*>(stop_button_)}) widget->hide();
     connect(stop_button_, &QPushButton::clicked, this, &WorthPanel::stop_or_go_on);
     tick_.setInterval(worth_tick_ms);
     connect(&tick_, &QTimer::timeout, this, &WorthPanel::show_progress);
