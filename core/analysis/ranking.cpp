@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/analysis/loss_race.h"
+#include "core/experiment/sweep.h"
 
 namespace skippipe {
 namespace {
@@ -13,26 +14,25 @@ namespace {
 constexpr double alike = 1e-3, may_be_chance = 0.02;
 constexpr double significant = 0.05;
 
-/// The last losses of a run and of those that differ from it in their seeds alone, none of them being `besides`.
-std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, std::size_t run, std::size_t besides) {
-    const auto but_seed = [&](std::size_t i) {
-        Experiment e = *runs[i].experiment;
-        e.seed = 0;
-        e.name.clear();
-        e.description.clear();
-        return e;
-    };
+bool alike_but_seed(const RankedRun& a, const RankedRun& b) {
+    Experiment other = *b.experiment;
+    other.seed = a.experiment->seed;
+    return trains_alike(*a.experiment, other);
+}
+
+/// The last losses of a run and of those that differ from it in their seeds alone.
+std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, std::size_t run) {
     std::vector<double> losses;
     for (std::size_t i = 0; i < runs.size(); ++i)
-        if (i == run ||
-            (i != besides && runs[i].experiment->seed != runs[run].experiment->seed && but_seed(i) == but_seed(run)))
+        if (i == run || (runs[i].experiment->seed != runs[run].experiment->seed && alike_but_seed(runs[i], runs[run])))
             losses.push_back(*runs[i].info->last_validation_loss);
     return losses;
 }
 
 void test_by_seeds(const std::vector<RankedRun>& runs, Ranking& ranking) {
-    const auto mine = losses_of_seeds(runs, ranking.best, ranking.other),
-               theirs = losses_of_seeds(runs, ranking.other, ranking.best);
+    // Two seeds of one experiment are no two samples.
+    if (alike_but_seed(runs[ranking.best], runs[ranking.other])) return;
+    const auto mine = losses_of_seeds(runs, ranking.best), theirs = losses_of_seeds(runs, ranking.other);
     ranking.best_seeds = mine.size();
     ranking.other_seeds = theirs.size();
     if (mine.size() > 1 && theirs.size() > 1) ranking.p = welch_test(mine, theirs).p;

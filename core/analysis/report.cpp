@@ -33,9 +33,9 @@ font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left}
 
 Json read_or_null(const std::string& text) { return Json::parse(text.empty() ? "null" : text, nullptr, false); }
 
-Json comparable_document(const std::string& experiment) {
-    auto json = read_or_null(experiment);
-    return json.is_object() ? comparable(std::move(json), parse_experiment(experiment).experiment.failures) : json;
+Json comparable_document(const std::string& text, const Experiment& experiment) {
+    auto json = read_or_null(text);
+    return json.is_object() ? comparable(std::move(json), experiment.failures) : json;
 }
 
 /// "pipeline, skip ratio" of "/pipeline/skip_ratio".
@@ -63,7 +63,9 @@ std::string figure_words(std::string name) {
 
 class ReportPage {
 public:
-    ReportPage(const std::vector<ReportRun>& runs, const ReportOptions& options) : runs_(runs), options_(options) {}
+    ReportPage(const std::vector<ReportRun>& runs, const ReportOptions& options) : runs_(runs), options_(options) {
+        for (const auto& run : runs_) experiments_.push_back(parse_experiment(run.experiment_json).experiment);
+    }
 
     std::string text() {
         add("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style>"
@@ -108,10 +110,8 @@ private:
 
     /// Which run is best, by what and how much, whether that may be chance, and which is quickest.
     void verdict() {
-        std::vector<Experiment> experiments;
-        for (const auto& run : runs_) experiments.push_back(parse_experiment(run.experiment_json).experiment);
         std::vector<RankedRun> ranked;
-        for (std::size_t i = 0; i < runs_.size(); ++i) ranked.push_back({&runs_[i].info, &experiments[i]});
+        for (std::size_t i = 0; i < runs_.size(); ++i) ranked.push_back({&runs_[i].info, &experiments_[i]});
         const auto ranking = rank_runs(ranked);
         if (!ranking) return;
         const bool by_loss = ranking->by == Ranking::By::loss;
@@ -127,7 +127,7 @@ private:
         else
             words = fmt::format("Run {} is best: {}, {:.3g} % less than run {}'s.", best.id, figure,
                                 100 * (1 - mine / theirs), other.id);
-        if (ranking->p)
+        if (ranking->p && !ranking->alike)
             words += fmt::format(" Over {} and {} seeds p = {:.3g} (Welch's test){}.", ranking->best_seeds,
                                  ranking->other_seeds, *ranking->p, ranking->may_be_chance ? ": it may be chance" : "");
         else if (ranking->may_be_chance && !ranking->alike)
@@ -163,10 +163,11 @@ private:
 
     void differences() {
         if (runs_.size() < 2) return;
-        std::vector<Json> experiments;
-        experiments.reserve(runs_.size());
-        for (const auto& run : runs_) experiments.push_back(comparable_document(run.experiment_json));
-        const auto rows = differing_parameters(experiments);
+        std::vector<Json> documents;
+        for (std::size_t i = 0; i < runs_.size(); ++i)
+            documents.push_back(comparable_document(runs_[i].experiment_json, experiments_[i]));
+        auto rows = differing_parameters(documents);
+        std::erase_if(rows, [](const auto& one) { return one.pointer == "/description"; });  // as long as the page
         add("<h2>What was different</h2>\n");
         if (rows.empty()) {
             add("<p>Nothing: the experiments are the same.</p>\n");
@@ -174,7 +175,6 @@ private:
         }
         begin_table("Parameter");
         for (const auto& one : rows) {
-            if (one.pointer == "/description") continue;  // prose, as long as the page
             Cells cells{parameter_words(one.pointer)};
             for (const auto& value : one.values) cells.push_back(value ? value_words(Json::parse(*value)) : "none");
             row(cells);
@@ -322,6 +322,7 @@ private:
 
     const std::vector<ReportRun>& runs_;
     const ReportOptions& options_;
+    std::vector<Experiment> experiments_;  ///< of the runs
     std::string out_;
 };
 

@@ -126,12 +126,12 @@ SweepPoint make_point(Json document, const Settings& settings) {
     return point;
 }
 
-Json what_trains(Experiment experiment) {
+Experiment what_trains(Experiment experiment) {
     experiment.name = experiment.description = {};
     for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
     experiment.execution.keep_spans = {};  // what is kept of a run changes nothing in it
     experiment.execution.keep_spans_of = Execution{}.keep_spans_of;
-    return to_json(experiment);
+    return experiment;
 }
 
 }  // namespace
@@ -184,7 +184,7 @@ std::string to_string(const SweepPoint& point) {
 bool trains_alike(const Experiment& a, const Experiment& b) { return what_trains(a) == what_trains(b); }
 
 std::size_t training_hash(const Experiment& experiment) {
-    return std::hash<std::string>{}(what_trains(experiment).dump());
+    return std::hash<std::string>{}(to_json(what_trains(experiment)).dump());
 }
 
 std::vector<std::string> sweepable_fields(const Experiment& experiment) {

@@ -169,6 +169,12 @@ private Q_SLOTS:
         QVERIFY(!apart->may_be_chance);
         const auto wide = ranked({info(2.5, 1), info(4, 1), info(2, 1), info(3, 1)}, seeds);
         QVERIFY(wide->p > 0.05 && wide->may_be_chance);
+        // Seeds of one experiment alone are no two groups, however many there are.
+        std::vector<Experiment> three(3);
+        three[1].seed = 2;
+        three[2].seed = 3;
+        const auto one_group = ranked({info(3, 1), info(2.5, 1), info(2, 1)}, three);
+        QVERIFY(one_group->best == 2 && !one_group->p && one_group->best_seeds == 1);
     }
 
     void a_report_stands_alone() {

@@ -73,6 +73,18 @@ struct ShownTimeline {
     std::shared_ptr<const TimelineData> data;
 };
 
+/// n0 to n39, each busy from 0 s to 10 s.
+std::shared_ptr<const TimelineData> forty_lanes() {
+    auto data = std::make_shared<TimelineData>();
+    std::vector<std::string> names;
+    for (int i = 0; i < 40; ++i) names.push_back("n" + std::to_string(i));
+    data->set_lanes(names);
+    for (int i = 0; i < 40; ++i)
+        data->add(Span{SpanKind::forward, NodeIndex(i), -1, 0, MicrobatchIndex(i), 0, 0, 10, 0}, 0, 0, i);
+    data->finish();
+    return data;
+}
+
 }  // namespace
 
 class TestTimelineWays : public QObject {
@@ -592,14 +604,7 @@ private Q_SLOTS:
     }
 
     void a_pinned_lane_stays_while_others_scroll() {
-        auto data = std::make_shared<TimelineData>();
-        std::vector<std::string> names;
-        for (int i = 0; i < 40; ++i) names.push_back("n" + std::to_string(i));
-        data->set_lanes(names);
-        for (int i = 0; i < 40; ++i)
-            data->add(Span{SpanKind::forward, NodeIndex(i), -1, 0, MicrobatchIndex(i), 0, 0, 10, 0}, 0, 0, i);
-        data->finish();
-        ShownTimeline shown(data, {800, 300});
+        ShownTimeline shown(forty_lanes(), {800, 300});
         QTest::mouseClick(&shown.view, Qt::LeftButton, {}, shown.view.place_of(5, 3).toPoint());
         QTRY_COMPARE(shown.view.selected_lane(), 3);
         QTest::keyClick(&shown.view, Qt::Key_P);
@@ -656,14 +661,7 @@ private Q_SLOTS:
         QCOMPARE(more.handle(220).top, 20 + 100 * 0.25);  // 50 of 200 pixels
         QCOMPARE(more.scroll_after(25, 220), 100.0);      // a quarter of its way
         QCOMPARE(more.scroll_after(1e6, 220), 200.0);
-        auto data = std::make_shared<TimelineData>();
-        std::vector<std::string> names;
-        for (int i = 0; i < 40; ++i) names.push_back("n" + std::to_string(i));
-        data->set_lanes(names);
-        for (int i = 0; i < 40; ++i)
-            data->add(Span{SpanKind::forward, NodeIndex(i), -1, 0, MicrobatchIndex(i), 0, 0, 10, 0}, 0, 0, i);
-        data->finish();
-        ShownTimeline shown(data, {800, 300});
+        ShownTimeline shown(forty_lanes(), {800, 300});
         auto& view = shown.view;
         QVERIFY(view.place_of(5, 39).y() > 300);
         const QPoint from(796, static_cast<int>(view.place_of(5, 0).y())), to(796, 299);

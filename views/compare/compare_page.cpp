@@ -41,6 +41,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       feed_(feed),
       selection_(selection),
       list_(new RunList(feed)),
+      panes_(new QSplitter(Qt::Horizontal)),
       tabs_(new QTabWidget),
       empty_(new QWidget),
       best_(new QLabel),
@@ -53,12 +54,13 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       sweep_(new SweepPanel(document, feed, sweeper)),
       worth_(new WorthPanel(document, planners)),
       stack_(new QWidget),
-      stack_rows_(new QVBoxLayout(stack_)) {
-    auto* splitter = new QSplitter(Qt::Horizontal, this);
+      stack_rows_(new QVBoxLayout(stack_)),
+      usual_list_(first_list),
+      usual_page_(first_page) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(splitter);
-    splitter->addWidget(list_);
+    column->addWidget(panes_);
+    panes_->addWidget(list_);
     auto* right = new QWidget;
     right->setProperty("role", "surface");
     right->setAttribute(Qt::WA_StyledBackground);
@@ -66,11 +68,11 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     right_column->setContentsMargins(0, 0, 0, 0);
     right_column->addWidget(tabs_);
     right_column->addWidget(empty_);
-    splitter->addWidget(right);
-    splitter->setSizes({first_list, first_page - first_list});
+    panes_->addWidget(right);
+    panes_->setSizes({first_list, first_page - first_list});
     list_->setMinimumWidth(least_list_width);
-    splitter->setChildrenCollapsible(false);
-    splitter->setObjectName("compare_columns");
+    panes_->setChildrenCollapsible(false);
+    panes_->setObjectName("compare_columns");
 
     auto* empty_column = new QVBoxLayout(empty_);
     auto* hint = words_label(
@@ -312,12 +314,11 @@ bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
 void ComparePage::fit_list() {
     if (!isVisible()) return;  // nothing has its size yet
     constexpr int rounding = 3;
-    auto* panes = findChild<QSplitter*>("compare_columns");
-    const int list = panes->sizes().front(), all = list + panes->sizes().back();
+    const int list = panes_->sizes().front(), all = list + panes_->sizes().back();
     if (std::abs(list - usual_list_ * all / usual_page_) > rounding) return;
     usual_page_ = width();
     usual_list_ = width() < narrow_page ? narrow_list : width() * first_list / first_page;
-    panes->setSizes({usual_list_, usual_page_ - usual_list_});
+    panes_->setSizes({usual_list_, usual_page_ - usual_list_});
 }
 
 void ComparePage::resizeEvent(QResizeEvent* event) {

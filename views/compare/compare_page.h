@@ -6,6 +6,7 @@
 
 #include <QCheckBox>
 #include <QLabel>
+#include <QSplitter>
 #include <QTabWidget>
 #include <QTableWidget>
 #include <QVBoxLayout>
@@ -78,6 +79,7 @@ private:
     SelectionModel& selection_;
     TimeZoom zoom_;
     RunList* list_;
+    QSplitter* panes_;  ///< the list and the runs that are compared
     QTabWidget* tabs_;
     QWidget* empty_;
     QLabel* best_;
@@ -92,9 +94,9 @@ private:
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
-    int usual_list_ = 330, usual_page_ = 1210;  ///< pixels of the list that it was made to have, of those of the page
-    bool first_look_ = true;                    ///< the timelines were not zoomed yet
-    bool settles_ = false;                      ///< the time in sight changes by itself
+    int usual_list_, usual_page_;  ///< pixels of the list that it was made to have, of those of the page
+    bool first_look_ = true;       ///< the timelines were not zoomed yet
+    bool settles_ = false;         ///< the time in sight changes by itself
     std::optional<std::pair<double, double>> time_;
     bool is_stale_ = false;  ///< something changed while nobody saw it
     std::vector<RunId> shown_;

@@ -249,7 +249,7 @@ void WorthPanel::show_progress() {
     stop_button_->setVisible(planning_ || waits);
     stop_button_->setText(waits ? tr("Plan the rest") : tr("Stop"));
     if (waits) return progress_->setText(tr("%1 of %2 skip ratios are planned").arg(done).arg(all));
-    const double share = static_cast<double>(done - planned_then_) + fraction_->load(),
+    const double share = static_cast<double>(done) - static_cast<double>(planned_then_) + fraction_->load(),
                  rest = static_cast<double>(all - done) - fraction_->load();
     const double passed_s = static_cast<double>(since_.elapsed()) / 1000;
     progress_->setText(

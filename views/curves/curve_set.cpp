@@ -75,12 +75,13 @@ void subtract(std::vector<CurvePoint>& points, const std::vector<CurvePoint>& ba
 /// Lines less the baseline's line, discs less its discs.
 void hold_against(CurveSet& set, RunId baseline) {
     const auto all = set.curves;
+    const Curve none;
     if (std::none_of(all.begin(), all.end(), [&](const Curve& c) { return c.run == baseline; }) && !all.empty())
         baseline = all.front().run;
     for (auto& curve : set.curves) {
         const auto base = std::find_if(all.begin(), all.end(),
                                        [&](const Curve& c) { return c.run == baseline && c.marks == curve.marks; });
-        const Curve from = base == all.end() ? Curve{} : *base;
+        const Curve& from = base == all.end() ? none : *base;
         for (auto* points : {&curve.points, &curve.low, &curve.high}) subtract(*points, from.points);
         subtract(curve.smooth, from.smooth);
     }

@@ -51,24 +51,25 @@ std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
 
 QStringList told_apart(const std::vector<const RunData*>& runs) {
     using Words = QString (*)(const RunData&);
-    const Words planner = [](const RunData& run) { return QString::fromStdString(run.info.planner); };
+    constexpr Words planner = [](const RunData& run) { return QString::fromStdString(run.info.planner); };
     constexpr Words all[] = {
         [](const RunData& run) { return QString::fromStdString(run.info.name); },
-        [](const RunData& run) { return QString::fromStdString(run.info.planner); },
+        planner,
         [](const RunData& run) {
             return QObject::tr("skip ratio %1").arg(three_digits(run.experiment.pipeline.skip_ratio));
         },
         [](const RunData& run) { return QObject::tr("seed %1").arg(run.experiment.seed); },
     };
-    QStringList words;
-    for (const Words say : all) {
-        words.clear();
+    const auto in_words = [&](Words say) {
+        QStringList words;
         for (const auto* run : runs) words << say(*run);
+        return words;
+    };
+    for (const Words say : all) {
+        const QStringList words = in_words(say);
         if (words.count(words.value(0)) < words.size()) return words;
     }
-    words.clear();
-    for (const auto* run : runs) words << planner(*run);
-    return words;
+    return in_words(planner);
 }
 
 QString in_sentence(const QString& name) {

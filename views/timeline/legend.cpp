@@ -65,7 +65,6 @@ QMenu* legend_menu(QWidget* parent) {
     view->set_lane_height(low_lane_height);
     view->set_data(legend_data());
     zoom->set_extent(1);
-    zoom->show_all();
     view->setFixedSize(width_px, view->height_for_all_lanes() + margin_px);
     auto* action = new QWidgetAction(menu);
     action->setDefaultWidget(view);

@@ -61,7 +61,7 @@ void TimelineView::measure_names() {
 
 void TimelineView::set_names_width(double pixels) {
     if (pixels == fixed_names_px_) return;
-    fixed_names_px_ = compact_names_px_ = pixels;
+    fixed_names_px_ = pixels;
     request_frame();
 }
 

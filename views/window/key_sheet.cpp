@@ -117,7 +117,7 @@ void KeySheet::add_fixed(const QString& where, const QString& what, const QStrin
         item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
         table_->setItem(row, i, item);
     }
-    show_found(search_->text());
+    if (!search_->text().isEmpty()) show_found(search_->text());
 }
 
 void KeySheet::fill() {

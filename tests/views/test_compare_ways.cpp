@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Comparing as people do, by mouse and keys: which run is best, what was different, and where.
+#include <QComboBox>
+#include <QLabel>
+#include <QScrollBar>
+#include <QtTest>
+
+#include "plugins/planners/all.h"
+#include "tests/views/recorded_runs.h"
+#include "views/compare/differences.h"
+#include "views/runs/parameters.h"
+#include "views/runs/run_table.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+
+using namespace skippipe;
+
+class TestCompareWays : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(planners_); }
+
+    /// A run that is watched and compared is looked at in one stretch of time, wherever it is moved.
+    void time_is_shared_with_what_is_compared() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId a = recorded.add(recorder, recorded.experiment), b = recorded.add(recorder, recorded.experiment);
+        const auto window = watching(planners_, recorded, a);
+        QVERIFY(window != nullptr);
+        auto &watched = window->watch_page().zoom(), &compared = window->compare_page().zoom();
+        const double one = recorded.length();
+        watched.set_follows(false);
+        watched.show(one, 1.5 * one);
+        window->show_workspace(MainWindow::compare);
+        window->compare_page().list().select({a, b});
+        QTRY_VERIFY_WITH_TIMEOUT(is_read(*window, a) && is_read(*window, b), patient_ms);
+        const auto shows = [](const TimeZoom& zoom, double begin_s, double end_s) {
+            return std::abs(zoom.begin() - begin_s) < 1e-9 && std::abs(zoom.end() - end_s) < 1e-9;
+        };
+        QTRY_VERIFY(shows(compared, one, 1.5 * one));
+        compared.show(2 * one, 3 * one);
+        QVERIFY(shows(watched, 2 * one, 3 * one));
+        window->compare_page().list().select({b});  // another run: its time is its own
+        compared.show(0, one);
+        QVERIFY(shows(watched, 2 * one, 3 * one));
+    }
+
+    /// Where the best by loss is not the quickest, both are named, with what differs.
+    void the_quickest_run_is_named_beside_the_best() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.info.last_validation_loss = 3, b.info.last_validation_loss = 2, c.info.last_validation_loss = 4;
+        a.info.iteration_s = 1, b.info.iteration_s = 2, c.info.iteration_s = 4;
+        b.experiment.seed = 7;
+        c.experiment.pipeline.planner = "1f1b";
+        const QString words = plain(best_words({&a, &b, &c}));
+        QVERIFY2(words.startsWith("Run 2 is best: last validation loss 2"), qPrintable(words));
+        QVERIFY2(
+            words.contains("Run 1 is quickest, with 1.00 s of network time an iteration: run 2 takes 2.00\u00A0× as "
+                           "long, run 3 4.00\u00A0×"),
+            qPrintable(words));
+        QVERIFY2(
+            words.endsWith("planner " + QString::fromStdString(a.experiment.pipeline.planner) + " instead of 1f1b"),
+            qPrintable(words));
+        b.info.iteration_s = 0.5;
+        QVERIFY(!best_words({&a, &b, &c}).contains("quickest"));  // it is the best one
+        // Losses that differ by less than those of two seeds are no reason.
+        b.info.last_validation_loss = 3.0001, c.info.last_validation_loss = 3.0002;
+        const QString alike = plain(best_words({&a, &b, &c}));
+        QVERIFY2(alike.startsWith("The runs' last validation losses are alike: 3"), qPrintable(alike));
+        QVERIFY2(alike.contains("Run 2 is quickest, with 500 ms"), qPrintable(alike));
+    }
+
+    /// Prose is no reason, and what another seed may do is not called better without a word.
+    void a_small_difference_may_be_chance() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.experiment.description = "Twenty nodes in twelve cities";
+        b.experiment.pipeline.skip_ratio = 0.5;
+        a.info.last_validation_loss = 2, b.info.last_validation_loss = 2.02, c.info.last_validation_loss = 2.5;
+        const QString small = plain(best_words({&a, &b}));
+        QVERIFY2(small.contains("skip ratio 0 instead of 0.5"), qPrintable(small));
+        QVERIFY2(!small.contains("cities") && small.contains("may be chance: more seeds"), qPrintable(small));
+        QVERIFY(!best_words({&c, &a}).contains("chance"));
+        c.experiment = b.experiment;
+        c.experiment.seed = 9;
+        RunData d;
+        d.info.id = 4, d.info.last_validation_loss = 2.3;
+        d.experiment.seed = 9;
+        const QString tested = plain(best_words({&a, &b, &c, &d}));
+        QVERIFY2(tested.contains("Over 2 and 2 seeds p = 0."), qPrintable(tested));
+        QVERIFY2(tested.contains("it may be chance"), qPrintable(tested));
+        // What tells runs from each other: names, planners, skip ratios, seeds.
+        QCOMPARE(told_apart({&b, &c}), QStringList({"seed 1", "seed 9"}));
+        QCOMPARE(told_apart({&a, &b}), QStringList({"skip ratio 0", "skip ratio 0.500"}));
+        a.info.planner = "gpipe";
+        QCOMPARE(told_apart({&a, &b}), QStringList({"gpipe", ""}));
+        b.info.name = "Half";
+        QCOMPARE(told_apart({&a, &b}), QStringList({"", "Half"}));
+    }
+
+    /// Four runs with long figures are read in a small window without scrolling sideways.
+    void four_runs_fit_a_small_window() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        std::vector<RunId> runs;
+        for (int i = 0; i < 4; ++i) {
+            Experiment one = recorded.experiment;
+            one.training.learning_rate *= 1 + i;
+            runs.push_back(recorded.add(recorder, one, 2.2987 + 0.0123 * i, 1 + 0.3217 * i));
+        }
+        const auto window = comparing(planners_, recorded, runs, {1024, 700});
+        QVERIFY(window != nullptr);
+        auto& page = window->compare_page();
+        const auto& table = page.table();
+        QTRY_COMPARE(table.columnCount(), 5);
+        QTRY_COMPARE(table.horizontalScrollBar()->maximum(), 0);
+        const QFontMetrics metrics(table.font());
+        int figures = 0;
+        for (int r = 0; r < table.rowCount(); ++r)
+            for (int c = 1; c < table.columnCount(); ++c)
+                if (const auto* item = table.item(r, c); item != nullptr && item->text().contains('%')) {
+                    ++figures;
+                    QVERIFY2(metrics.horizontalAdvance(item->text()) <= table.columnWidth(c) - 2 * size::gap,
+                             qPrintable(item->text()));
+                    QVERIFY2(item->toolTip().contains('('), qPrintable(item->toolTip()));
+                }
+        QVERIFY2(figures >= 6, qPrintable(QString::number(figures)));
+        const auto has_brackets = [&] {
+            for (int r = 0; r < table.rowCount(); ++r)
+                if (const auto* item = table.item(r, 2); item != nullptr && item->text().contains('(')) return true;
+            return false;
+        };
+        QVERIFY(!has_brackets());
+        auto& list = page.list().view();
+        QVERIFY(list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::name));
+        QVERIFY2(page.list().width() <= 242, qPrintable(QString::number(page.list().width())));
+        window->resize(1600, 900);
+        QTRY_VERIFY(!list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::state));
+        QTRY_VERIFY(has_brackets());
+    }
+
+    /// Timelines that are too many for full lanes are drawn low, under one axis, each with all of its lanes.
+    void stacked_timelines_show_all_lanes() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        std::vector<RunId> runs;
+        for (int i = 0; i < 9; ++i) runs.push_back(recorded.add(recorder, recorded.experiment));
+        const auto window = comparing(planners_, recorded, {runs[0], runs[1]});
+        QVERIFY(window != nullptr);
+        auto& page = window->compare_page();
+        QTRY_COMPARE_WITH_TIMEOUT(page.timelines().size(), std::size_t{2}, patient_ms);
+        for (const auto* view : page.timelines()) QVERIFY(!view->is_compact());
+        page.list().select(runs);
+        QTRY_COMPARE_WITH_TIMEOUT(page.timelines().size(), runs.size(), patient_ms);
+        for (const RunId run : runs) QTRY_VERIFY_WITH_TIMEOUT(is_read(*window, run), patient_ms);
+        page.tabs().setCurrentIndex(4);
+        const auto* first = page.timelines().front();
+        QTRY_VERIFY(first->isVisible());
+        for (const auto* view : page.timelines()) {
+            QVERIFY(view->is_compact());
+            QVERIFY2(view->height() >= view->height_for_named_lanes(), "all lanes are seen");
+            QCOMPARE(view->place_of(1, 0).x(), first->place_of(1, 0).x());
+            QVERIFY2(view == first || view->height_for_named_lanes() < first->height_for_named_lanes(), "one axis");
+        }
+    }
+
+    /// Shares of iterations that differ in length say nothing of each other: causes are held against each other as
+    /// time.
+    void idle_time_is_compared_as_time() {
+        RunData quick, slow;
+        quick.info.id = 1, slow.info.id = 2;
+        quick.info.iteration_s = 1, slow.info.iteration_s = 5;
+        quick.explained_iterations = slow.explained_iterations = 1;
+        quick.idle_share[0] = 0.2, slow.idle_share[0] = 0.1;  // 0.2 s and 0.5 s
+        quick.plan.stages = slow.plan.stages = {{0}, {1}, {2}};
+        quick.plan.paths = {{MicrobatchIndex(0), {0, 2}}};
+        slow.plan.paths = {{MicrobatchIndex(0), {0, 1, 2}}};
+        const auto rows = differences({&quick, &slow});
+        const auto named = [&](const QString& name) {
+            return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+        };
+        const auto cause = named(cause_words(IdleCause(0)));
+        QCOMPARE(plain(cause.values[1]), QString("500 ms"));
+        QVERIFY(cause.verdicts[1] == Verdict::worse);
+        QCOMPARE(named("Stages a microbatch visits").values, QStringList({"2 of 3", "3 of 3"}));
+    }
+
+    /// Parameters are called as in the form; a failure is one line, not five.
+    void parameters_are_said_as_people_read_them() {
+        RunData calm, struck;
+        calm.info.id = 1, struck.info.id = 2;
+        calm.experiment.topology.nodes = {{.id = "n3"}, {.id = "n4"}};
+        struck.experiment = calm.experiment;
+        struck.experiment.pipeline.skip_ratio = 0.25;
+        struck.experiment.topology.nodes[0].memory_microbatches = 5;
+        struck.experiment.failures.push_back({.kind = FailureKind::crash, .target = "n3", .at_s = 120});
+        const auto found = differing({&calm, &struck});
+        QStringList names;
+        for (const auto& one : found) names << one.name;
+        QCOMPARE(names, QStringList({"Skip ratio", "Failures", "n3, microbatches in memory"}));
+        QCOMPARE(found[1].values[0], QString("none"));
+        QCOMPARE(plain(found[1].values[1]), QString("n3: crashes at 2 min 00 s, for good"));
+        calm.info.last_validation_loss = 2, struck.info.last_validation_loss = 3;
+        const QString words = plain(best_words({&calm, &struck}));
+        QVERIFY2(words.contains("no failures instead of \"n3: crashes at 2 min 00 s, for good\""), qPrintable(words));
+    }
+
+    /// One sentence says which run is best; what is selected in one timeline is marked in the others, and elsewhere.
+    void compared_runs_share_the_selection_and_say_which_is_best() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        Experiment other = recorded.experiment;
+        other.training.learning_rate *= 2;
+        const RunId a = recorded.add(recorder, recorded.experiment, 4), b = recorded.add(recorder, other, 3);
+        const auto window = comparing(planners_, recorded, {a, b});
+        QVERIFY(window != nullptr);
+        auto& page = window->compare_page();
+        const auto* best = page.findChild<QLabel*>("best_run");
+        QTRY_VERIFY(!best->text().isEmpty());
+        QVERIFY2(plain(best->text())
+                         .startsWith(QString("Run %1 is best: last validation loss 3, 25 % less than run %2's, with "
+                                             "learning rate ")
+                                         .arg(b)
+                                         .arg(a)) ||
+                     plain(best->text()).contains("25.0 %"),
+                 qPrintable(best->text()));
+        QVERIFY(best->text().contains("learning rate"));
+        page.tabs().setCurrentIndex(4);
+        QCOMPARE(page.timelines().size(), 2U);
+        auto& view = *page.timelines()[0];
+        QTRY_VERIFY(view.isVisible() && view.settled());
+        const auto& work = view.data()->work(1, 0);
+        page.zoom().show(0, recorded.length());
+        QTRY_VERIFY(view.settled());
+        QTest::mouseClick(&view, Qt::LeftButton, {}, view.place_of((work.start_s + work.end_s) / 2, 1).toPoint());
+        QTRY_COMPARE(window->selection().now().nodes, std::set<std::string>{"node-2"});
+        QCOMPARE(window->selection().now().microbatch, std::optional<int>(work.microbatch));
+        // One zoom for all of them.
+        const double before = page.zoom().end() - page.zoom().begin();
+        page.timelines()[1]->setFocus();
+        QTest::keyClick(page.timelines()[1], Qt::Key_W);
+        QVERIFY(page.zoom().end() - page.zoom().begin() < before);
+        QTest::keyClick(page.timelines()[0], Qt::Key_Home);
+        QVERIFY(page.zoom().end() - page.zoom().begin() >= before);
+        // What nobody compares any more is let go.
+        page.list().select({a});
+        QTRY_VERIFY(window->feed().data(b) == nullptr);
+        QVERIFY(window->feed().data(a) != nullptr);
+    }
+
+    void plans_of_two_runs_are_held_against_each_other() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        Experiment other = recorded.experiment;
+        other.topology.links[0].latency_s *= 3;
+        const RunId a = recorded.add(recorder, recorded.experiment), b = recorded.add(recorder, other);
+        const RunId c = recorded.add(recorder, recorded.experiment);
+        const auto window = comparing(planners_, recorded, {a, b, c});
+        QVERIFY(window != nullptr);
+        auto& page = window->compare_page();
+        const auto* table = page.plans().findChild<QTableWidget*>("plan_differences");
+        auto* others = page.plans().findChild<QComboBox*>("other_run");
+        QTRY_COMPARE(others->count(), 2);
+        const auto rows = [&] {
+            QStringList all;
+            for (int row = 0; row < table->rowCount(); ++row) all << table->item(row, 0)->text();
+            return all.join('\n');
+        };
+        const auto choose = [&](RunId run) {
+            others->setCurrentIndex(others->findData(qint64(run)));
+            Q_EMIT others->activated(others->currentIndex());
+        };
+        QCOMPARE(page.list().selected().front(), c);  // the newest is what the others are held against
+        choose(b);
+        QVERIFY2(rows().contains("latency"), qPrintable(rows()));
+        choose(a);
+        QVERIFY2(!rows().contains("latency"), qPrintable(rows()));
+    }
+};
+
+QTEST_MAIN(TestCompareWays)
+#include "test_compare_ways.moc"
