@@ -388,7 +388,7 @@ private Q_SLOTS:
         b.idle_share[0] = 0.908;
         for (const auto& row : differences({&a, &b}))
             if (row.name == "Idle share") {
-                QCOMPARE(row.deltas[1], QString("+11.8 points"));
+                QCOMPARE(row.deltas[1], QString("+11.8 pp"));
                 QVERIFY(row.verdicts[1] == Verdict::worse);
             }
         const auto all = differences({&a, &b});

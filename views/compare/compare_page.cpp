@@ -3,35 +3,25 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 #include <utility>
 
-#include <QHeaderView>
 #include <QLabel>
 #include <QResizeEvent>
 #include <QScopedValueRollback>
 #include <QScrollArea>
-#include <QSplitter>
 #include <QTabBar>
 
 #include "views/compare/differences.h"
-#include "views/runs/parameters.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
 
-constexpr int figure_role = Qt::UserRole, whole_role = Qt::UserRole + 1, brief_role = Qt::UserRole + 2;
 constexpr int least_list_width = 232, narrow_list = 240, narrow_page = 1100, first_list = 330, first_page = 1210;
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int least_timeline = 220, least_low_timeline = 120, low_names = 96;  ///< pixels
-constexpr int most_apart = 22;                                                 ///< characters
-
-QString shortened(const QString& words) {
-    return words.size() > most_apart ? words.left(most_apart - 1) + QChar(0x2026) : words;
-}
 
 }  // namespace
 
@@ -45,7 +35,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       tabs_(new QTabWidget),
       empty_(new QWidget),
       best_(new QLabel),
-      table_(new QTableWidget),
+      table_(new FigureTable),
       only_differing_(new QCheckBox(tr("Only what differs"))),
       curves_(new CurvePanel),
       omissions_(new OmissionPanel),
@@ -99,12 +89,6 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     rows->addWidget(best_);
     rows->addWidget(only_differing_);
     rows->addWidget(table_);
-    table_->setObjectName("differences");
-    table_->viewport()->installEventFilter(this);
-    make_plain(*table_, tr("Differences"));
-    table_->setWordWrap(false);
-    table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
 
     auto* scroll = new QScrollArea;
     scroll->setWidgetResizable(true);
@@ -202,111 +186,7 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     const bool all = runs.size() < 2 || !only_differing_->isChecked();
     auto rows = differences(runs);
     std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs && !row.always_shown; });
-    table_->clear();
-    table_->clearSpans();
-    table_->setColumnCount(static_cast<int>(runs.size()) + 1);
-    table_->setRowCount(0);
-    QStringList headers{tr("Figure")};
-    const QStringList apart = told_apart(runs);
-    for (qsizetype i = 0; i < apart.size(); ++i)
-        headers << tr("Run %1").arg(runs[static_cast<std::size_t>(i)]->info.id) +
-                       (runs.size() > 1 && i == 0 ? tr(" (baseline)") : QString{}) + '\n' + shortened(apart[i]);
-    table_->setHorizontalHeaderLabels(headers);
-    for (int c = 1; c < table_->columnCount(); ++c) {
-        table_->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-        table_->horizontalHeaderItem(c)->setToolTip(tr("%1, planned by %2")
-                                                        .arg(QString::fromStdString(runs[c - 1]->info.name),
-                                                             QString::fromStdString(runs[c - 1]->info.planner)));
-    }
-    std::optional<DifferenceSection> section;
-    for (const auto& row : rows) {
-        if (section != row.section) add_heading(describe(row.section));
-        section = row.section;
-        const int r = table_->rowCount();
-        table_->insertRow(r);
-        auto* name = new QTableWidgetItem(row.name);
-        if (!row.is_metric) name->setForeground(theme().text_2);
-        name->setToolTip(row.name);
-        table_->setItem(r, 0, name);
-        for (int c = 0; c < row.values.size(); ++c) {
-            const QString delta = row.deltas[c].isEmpty() ? QString{} : QStringLiteral("  (%1)").arg(row.deltas[c]);
-            const Verdict verdict = row.verdicts[static_cast<std::size_t>(c)];
-            const QString sign = verdict == Verdict::better  ? QString::fromUtf8("  ✓")
-                                 : verdict == Verdict::worse ? QString::fromUtf8("  ✗")
-                                                             : QString{};
-            auto* item = new QTableWidgetItem(row.values[c] + delta + sign);
-            item->setData(whole_role, item->text());
-            item->setData(brief_role, row.values[c] + ' ' + QString(row.deltas[c]).remove(tr(" points")) + sign.mid(1));
-            item->setToolTip(row.values[c] + delta +
-                             (verdict == Verdict::better  ? tr(": better than the baseline")
-                              : verdict == Verdict::worse ? tr(": worse than the baseline")
-                                                          : QString{}));
-            if (verdict != Verdict::none) item->setForeground(verdict == Verdict::better ? theme().good : theme().bad);
-            item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-            item->setData(figure_role, row.is_metric);
-            table_->setItem(r, c + 1, item);
-        }
-    }
-    divide_columns();
-}
-
-void ComparePage::add_heading(const QString& words) {
-    const int row = table_->rowCount();
-    table_->insertRow(row);
-    auto* item = new QTableWidgetItem(words);
-    item->setFont(bold_font());
-    item->setFlags(Qt::ItemIsEnabled);
-    table_->setItem(row, 0, item);
-    if (table_->columnCount() > 1) table_->setSpan(row, 0, 1, table_->columnCount());
-}
-
-/// Pixels of each run's column: its figures whole, since a difference without its end is another figure; words up to
-/// `most_text`.
-std::vector<int> ComparePage::widths_of_runs(int most_text, int padding) const {
-    constexpr int least_figures = 104;
-    const QFontMetrics metrics(table_->font());
-    std::vector<int> widths;
-    for (int c = 1; c < table_->columnCount(); ++c) {
-        int width = std::max(least_figures, table_->horizontalHeader()->sectionSizeHint(c));
-        for (int r = 0; r < table_->rowCount(); ++r) {
-            const auto* item = table_->item(r, c);
-            if (item == nullptr) continue;
-            const int needed = metrics.horizontalAdvance(item->text()) + padding;
-            width = std::max(width, item->data(figure_role).toBool() ? needed : std::min(needed, most_text));
-        }
-        widths.push_back(width);
-    }
-    return widths;
-}
-
-/// Figures of the runs without the brackets around their changes, or with them.
-void ComparePage::abbreviate(bool brief) {
-    for (int r = 0; r < table_->rowCount(); ++r)
-        for (int c = 1; c < table_->columnCount(); ++c)
-            if (auto* item = table_->item(r, c); item != nullptr && !item->data(whole_role).toString().isEmpty())
-                item->setText(item->data(brief ? brief_role : whole_role).toString().trimmed());
-}
-
-/// Names get what the runs leave; words of the runs are whole where there is room for all.
-void ComparePage::divide_columns() {
-    abbreviate(false);
-    constexpr int least_words = 144, usual_words = 240, most_words = 400, brief_text = 112, brief_words = 100,
-                  short_text = 152, long_text = 480;
-    const int room = table_->viewport()->width() - size::wide_gap;
-    const auto sum = [](const std::vector<int>& all) { return std::accumulate(all.begin(), all.end(), 0); };
-    auto widths = widths_of_runs(long_text, 3 * size::gap);
-    if (sum(widths) + usual_words > room) widths = widths_of_runs(short_text, 3 * size::gap);
-    if (sum(widths) + least_words > room) {
-        abbreviate(true);
-        widths = widths_of_runs(brief_text, 2 * size::gap + 9);
-    }
-    for (std::size_t i = 0; i < widths.size(); ++i) table_->setColumnWidth(static_cast<int>(i) + 1, widths[i]);
-    table_->setColumnWidth(0, std::clamp(room - sum(widths), brief_words, most_words));
-}
-
-bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::Resize) divide_columns();
-    return QWidget::eventFilter(watched, event);
+    table_->show_rows(rows, runs);
 }
 
 /// In a small window the list leaves its room to the runs that are compared, unless somebody drew its edge: then it is

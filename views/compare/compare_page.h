@@ -8,9 +8,9 @@
 #include <QLabel>
 #include <QSplitter>
 #include <QTabWidget>
-#include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "views/compare/figure_table.h"
 #include "views/compare/run_plans_panel.h"
 #include "views/compare/race_panel.h"
 #include "views/compare/sweep_panel.h"
@@ -35,7 +35,7 @@ public:
 
     RunList& list() { return *list_; }
     QTabWidget& tabs() { return *tabs_; }
-    const QTableWidget& table() const { return *table_; }
+    const FigureTable& table() const { return *table_; }
     CurvePanel& curves() { return *curves_; }
     OmissionPanel& omissions() { return *omissions_; }
     RacePanel& race() { return *race_; }
@@ -55,7 +55,6 @@ Q_SIGNALS:
 
 protected:
     void changeEvent(QEvent*) override;
-    bool eventFilter(QObject* watched, QEvent* event) override;
     void showEvent(QShowEvent*) override;
     void resizeEvent(QResizeEvent*) override;
 
@@ -64,10 +63,6 @@ private:
     void refresh();
     void show_parts();
     void show_differences(const std::vector<const RunData*>& runs);
-    void add_heading(const QString& words);
-    std::vector<int> widths_of_runs(int most_text, int padding) const;
-    void abbreviate(bool brief);
-    void divide_columns();
     void fit_list();
     void want_what_is_in_sight();
     void show_timelines(const std::vector<const RunData*>& runs);
@@ -83,7 +78,7 @@ private:
     QTabWidget* tabs_;
     QWidget* empty_;
     QLabel* best_;
-    QTableWidget* table_;
+    FigureTable* table_;
     QCheckBox* only_differing_;
     CurvePanel* curves_;
     OmissionPanel* omissions_;

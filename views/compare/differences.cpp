@@ -45,13 +45,29 @@ Verdict verdict(double now, double base, Better better) {
     return (now < base) == (better == Better::smaller) ? Verdict::better : Verdict::worse;
 }
 
+/// Which of more than two runs' values is better than all others; -1: none is. Of two colours say it.
+template <class Value>
+qsizetype best_of(const std::vector<const RunData*>& runs, const Value& value, Better better) {
+    qsizetype best = -1;
+    Number best_value;
+    for (std::size_t i = 0; i < runs.size() && better != Better::neither; ++i) {
+        const Number now = value(*runs[i]);
+        if (!now) continue;
+        if (best_value && *now == *best_value) best = -1;
+        if (best_value && verdict(*now, *best_value, better) != Verdict::better) continue;
+        best = static_cast<qsizetype>(i);
+        best_value = now;
+    }
+    return runs.size() > 2 ? best : -1;
+}
+
 template <class Value, class Words>
 DifferenceRow metric(const QString& name, const std::vector<const RunData*>& runs, const Value& value,
                      const Words& words, Kind kind) {
     DifferenceRow row;
     row.section = kind.section;
     row.name = name;
-    row.is_metric = true;
+    row.is_metric = row.is_figure = true;
     const Number base = value(*runs.front());
     for (const auto* run : runs) {
         const Number now = value(*run);
@@ -63,6 +79,7 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
                                                            : QString{});
         row.verdicts.push_back(differs ? verdict(*now, *base, kind.better) : Verdict::none);
     }
+    row.best = best_of(runs, value, kind.better);
     finish(row);
     return row;
 }
@@ -132,6 +149,8 @@ DifferenceRow stages_visited(const std::vector<const RunData*>& runs) {
 
 void add_parameters(const std::vector<Parameter>& parameters, bool differ, std::vector<DifferenceRow>& rows) {
     for (const auto& parameter : parameters) {
+        if (parameter.pointer == "/name" || parameter.pointer == "/description")
+            continue;  // the column's head has them
         DifferenceRow row;
         row.section = differ ? DifferenceSection::parameters : DifferenceSection::same_parameters;
         row.name = parameter.name;

@@ -24,7 +24,9 @@ struct DifferenceRow {
     QStringList values;
     QStringList deltas;             ///< against the first; empty texts where there is none
     std::vector<Verdict> verdicts;  ///< one a value
-    bool is_metric = false;
+    qsizetype best = -1;            ///< of more than two values that which is better than all others; -1: none
+    bool is_metric = false;         ///< of what the runs did, not of what they were told
+    bool is_figure = false;         ///< values are numbers
     bool differs = false;
     bool always_shown = false;  ///< says what the comparison holds equal, so it is told also where all are the same
 };

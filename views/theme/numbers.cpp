@@ -50,7 +50,7 @@ QString change(double share) {
 QString change_in_points(double share) {
     const QString sign = share < 0 ? QString{QChar{0x2212}} : QStringLiteral("+");
     const double points = 100 * std::abs(share);
-    return QObject::tr("%1%2 points").arg(sign, QString::number(points, 'f', points < 1 ? 2 : 1));
+    return QObject::tr("%1%2 pp").arg(sign, QString::number(points, 'f', points < 1 ? 2 : 1));
 }
 
 QString chance_words(const std::optional<double>& p) {

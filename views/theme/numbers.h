@@ -15,7 +15,7 @@ QString quantity(double value, const QString& unit);
 QString duration(double seconds);
 QString percent(double share);
 QString change(double share);
-/// Of a share against another one: "+11.8 points", for a difference of 0.118.
+/// Of a share against another one: "+11.8 pp", percentage points, for a difference of 0.118.
 QString change_in_points(double share);
 /// A chance by a test of significance: "0.013", "< 0.001"; empty where there was no test.
 QString chance_words(const std::optional<double>& p);

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/compare/figure_table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QStyledItemDelegate>
+
+#include "views/runs/parameters.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict_role = Qt::UserRole + 2,
+              figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4;
+constexpr int most_apart = 22;  ///< characters of what tells a run from the others
+constexpr int least_run = 64, least_names = 100, most_names = 400;
+constexpr int long_words = 480, short_words = 152, brief_words = 72;
+constexpr int wide_padding = size::gap + size::unit, narrow_padding = size::unit + 1;
+
+QString shortened(const QString& words) {
+    return words.size() > most_apart ? words.left(most_apart - 1) + QChar(0x2026) : words;
+}
+
+Verdict verdict_of(const QModelIndex& index) { return static_cast<Verdict>(index.data(verdict_role).toInt()); }
+
+/// "-47.9 % ✓": colour is not the only channel.
+QString change_words(const QString& change, Verdict verdict) {
+    return change + (verdict == Verdict::better  ? QStringLiteral(" ✓")
+                     : verdict == Verdict::worse ? QStringLiteral(" ✗")
+                                                 : QString{});
+}
+
+int width_of(const QFont& font, const QString& text) { return QFontMetrics(font).horizontalAdvance(text); }
+
+}  // namespace
+
+/// What runs are called, above where their figures end.
+class FigureTable::Heads : public QHeaderView {
+public:
+    explicit Heads(FigureTable& table) : QHeaderView(Qt::Horizontal, &table), table_(table) {}
+
+    void paintSection(QPainter* painter, const QRect& rect, int section) const override {
+        if (section == 0) return QHeaderView::paintSection(painter, rect, section);
+        QStyleOptionHeader option;
+        initStyleOption(&option);
+        option.rect = rect;
+        option.section = section;
+        painter->save();
+        style()->drawControl(QStyle::CE_HeaderSection, &option, painter, this);
+        painter->setFont(small_font());
+        painter->setPen(theme().text_2);
+        const QString text = model()->headerData(section, Qt::Horizontal).toString();
+        const QRect beside = table_.beside_changes(rect, section);
+        const int padding = table_.padding_;
+        const bool fits = table_.columns_[static_cast<std::size_t>(section - 1)].head <= beside.width();
+        painter->drawText(fits ? beside : rect.adjusted(padding, 0, -padding, 0), Qt::AlignRight | Qt::AlignVCenter,
+                          text);
+        painter->restore();
+    }
+
+private:
+    FigureTable& table_;
+};
+
+/// Figures end where the changes of their column begin; words that are wider end at the column's edge.
+class FigureTable::Painter : public QStyledItemDelegate {
+public:
+    explicit Painter(FigureTable& table) : QStyledItemDelegate(&table), table_(table) {}
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        const QString value = index.data(value_role).toString();
+        if (value.isEmpty()) return QStyledItemDelegate::paint(painter, option, index);
+        QStyleOptionViewItem empty = option;
+        initStyleOption(&empty, index);
+        empty.text.clear();
+        table_.style()->drawControl(QStyle::CE_ItemViewItem, &empty, painter, &table_);
+        const QFont font = index.data(best_role).toBool() ? bold_font() : table_.font();
+        QRect inside = option.rect.adjusted(table_.padding_, 0, -table_.padding_, 0);
+        const QRect change = inside, beside = table_.beside_changes(option.rect, index.column());
+        if (index.data(figure_role).toBool() || width_of(font, value) <= beside.width()) inside = beside;
+        painter->save();
+        painter->setFont(font);
+        painter->setPen(theme().text);
+        painter->drawText(inside, Qt::AlignRight | Qt::AlignVCenter,
+                          QFontMetrics(font).elidedText(value, Qt::ElideRight, inside.width()));
+        painter->setFont(small_font());
+        const Verdict verdict = verdict_of(index);
+        painter->setPen(verdict == Verdict::better  ? theme().good
+                        : verdict == Verdict::worse ? theme().bad
+                                                    : theme().text_2);
+        painter->drawText(change, Qt::AlignRight | Qt::AlignVCenter,
+                          change_words(index.data(change_role).toString(), verdict));
+        painter->restore();
+    }
+
+private:
+    FigureTable& table_;
+};
+
+FigureTable::FigureTable(QWidget* parent) : QTableWidget(parent) {
+    setObjectName("differences");
+    make_plain(*this, tr("Differences"));
+    setWordWrap(false);
+    setTextElideMode(Qt::ElideMiddle);  // names that begin alike
+    setItemDelegate(new Painter(*this));
+    setHorizontalHeader(new Heads(*this));
+    horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+}
+
+QRect FigureTable::beside_changes(const QRect& cell, int column) const {
+    const int changes = columns_[static_cast<std::size_t>(column - 1)].changes;
+    return cell.adjusted(padding_, 0, -padding_ - (changes > 0 ? changes + size::gap : 0), 0);
+}
+
+void FigureTable::show_rows(const std::vector<DifferenceRow>& rows, const std::vector<const RunData*>& runs) {
+    clear();
+    clearSpans();
+    setColumnCount(static_cast<int>(runs.size()) + 1);
+    setRowCount(0);
+    QStringList headers{tr("Figure")};
+    const QStringList apart = told_apart(runs);
+    for (qsizetype i = 0; i < apart.size(); ++i)
+        headers << tr("Run %1").arg(runs[static_cast<std::size_t>(i)]->info.id) +
+                       (runs.size() > 1 && i == 0 ? tr(" (baseline)") : QString{}) + '\n' + shortened(apart[i]);
+    setHorizontalHeaderLabels(headers);
+    for (int c = 1; c < columnCount(); ++c) {
+        const RunData& run = *runs[static_cast<std::size_t>(c - 1)];
+        const auto text = [](const std::string& words) { return QString::fromStdString(words); };
+        auto* head = horizontalHeaderItem(c);
+        QString tip = tr("%1, planned by %2").arg(text(run.info.name), text(run.info.planner));
+        if (!run.experiment.description.empty()) tip += '\n' + text(run.experiment.description);
+        head->setToolTip(tip);
+    }
+    std::optional<DifferenceSection> section;
+    for (const auto& row : rows) {
+        if (section != row.section) add_heading(describe(row.section));
+        section = row.section;
+        add_row(row);
+    }
+    measure();
+    divide();
+}
+
+void FigureTable::add_row(const DifferenceRow& row) {
+    const int r = rowCount();
+    insertRow(r);
+    auto* name = new QTableWidgetItem(row.name);
+    if (!row.is_metric) name->setForeground(theme().text_2);
+    name->setToolTip(row.name);
+    setItem(r, 0, name);
+    for (int c = 0; c < row.values.size(); ++c) {
+        const Verdict verdict = row.verdicts[static_cast<std::size_t>(c)];
+        const QString &value = row.values[c], &change = row.deltas[c];
+        const QString whole = value + (change.isEmpty() ? QString{} : QStringLiteral("  (%1)").arg(change));
+        auto* item = new QTableWidgetItem(change_words(whole, verdict));
+        item->setData(value_role, value);
+        item->setData(change_role, change);
+        item->setData(verdict_role, static_cast<int>(verdict));
+        item->setData(figure_role, row.is_figure);
+        item->setData(best_role, row.best == c);
+        item->setToolTip(whole + (verdict == Verdict::better  ? tr(": better than the baseline")
+                                  : verdict == Verdict::worse ? tr(": worse than the baseline")
+                                                              : QString{}));
+        setItem(r, c + 1, item);
+    }
+}
+
+void FigureTable::add_heading(const QString& words) {
+    const int row = rowCount();
+    insertRow(row);
+    auto* item = new QTableWidgetItem(words);
+    item->setFont(bold_font());
+    item->setFlags(Qt::ItemIsEnabled);
+    setItem(row, 0, item);
+    if (columnCount() > 1) setSpan(row, 0, 1, columnCount());
+}
+
+void FigureTable::measure() {
+    columns_.assign(static_cast<std::size_t>(columnCount() - 1), {});
+    names_ = 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+        columns_[i].head =
+            QFontMetrics(small_font()).size(0, horizontalHeaderItem(static_cast<int>(i) + 1)->text()).width();
+    for (int r = 0; r < rowCount(); ++r) {
+        if (columnSpan(r, 0) > 1) continue;
+        names_ = std::max(names_, width_of(font(), item(r, 0)->text()));
+        for (int c = 1; c < columnCount(); ++c) {
+            const auto* cell = item(r, c);
+            if (cell == nullptr) continue;
+            auto& column = columns_[static_cast<std::size_t>(c - 1)];
+            const bool is_figure = cell->data(figure_role).toBool();
+            const int value =
+                width_of(cell->data(best_role).toBool() ? bold_font() : font(), cell->data(value_role).toString());
+            const QString change = change_words(cell->data(change_role).toString(),
+                                                static_cast<Verdict>(cell->data(verdict_role).toInt()));
+            (is_figure ? column.figures : column.words) = std::max(is_figure ? column.figures : column.words, value);
+            if (!change.isEmpty()) column.changes = std::max(column.changes, width_of(small_font(), change));
+        }
+    }
+}
+
+/// Figures are whole, since a figure without its end is another one; names are where there is room, words then.
+void FigureTable::divide() {
+    const int room = viewport()->width() - size::wide_gap, names = std::min(names_ + 2 * size::gap, most_names);
+    std::vector<int> widths(columns_.size());
+    const auto fits = [&](int most_words, int padding) {
+        padding_ = padding;
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            const auto& column = columns_[i];
+            const int figures = column.figures + (column.changes > 0 ? column.changes + size::gap : 0);
+            widths[i] =
+                std::max(least_run, 2 * padding + std::max({figures, column.head, std::min(column.words, most_words)}));
+        }
+        return std::accumulate(widths.begin(), widths.end(), names) <= room;
+    };
+    for (const auto& [most_words, padding] :
+         {std::pair{long_words, wide_padding}, {short_words, wide_padding}, {brief_words, narrow_padding}})
+        if (fits(most_words, padding)) break;
+    for (std::size_t i = 0; i < widths.size(); ++i) setColumnWidth(static_cast<int>(i) + 1, widths[i]);
+    if (columnCount() > 0)
+        setColumnWidth(0, std::clamp(room - std::accumulate(widths.begin(), widths.end(), 0), least_names, most_names));
+}
+
+void FigureTable::resizeEvent(QResizeEvent* event) {
+    QTableWidget::resizeEvent(event);
+    divide();
+}
+
+bool FigureTable::is_whole(int row, int column) const {
+    const auto* cell = item(row, column);
+    if (cell == nullptr) return true;
+    if (column == 0) return width_of(font(), cell->text()) <= columnWidth(0) - size::gap;
+    const QRect whole(0, 0, columnWidth(column), 1);
+    const int room =
+        cell->data(figure_role).toBool() ? beside_changes(whole, column).width() : whole.width() - 2 * padding_;
+    return width_of(cell->data(best_role).toBool() ? bold_font() : font(), cell->data(value_role).toString()) <= room;
+}
+
+}  // namespace skippipe
