@@ -109,6 +109,36 @@ private Q_SLOTS:
         QVERIFY(view.scene_model().node("node-1")->isSelected());
     }
 
+    /// Where names have no room any more a disc still has its stage's number, within it: colour alone says nothing.
+    void a_small_disc_has_its_number() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 2; ++i) add_node(e, {900.0 * i, 0});
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyView view(document, selection, false);
+        view.resize(310, 200);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        view.fit();
+        const double zoom = view.transform().m11();
+        QVERIFY2(zoom >= 0.2 && zoom < 0.35, qPrintable(QString::number(zoom)));
+        Plan plan;
+        plan.stages = {{0}, {1}};
+        view.scene_model().show_plan(&plan, {"node-1", "node-2"});
+        const QImage seen = view.viewport()->grab().toImage();
+        for (int stage = 0; stage < 2; ++stage) {
+            const QColor fill = theme().stage(stage), number = theme().text_on(fill);
+            const QPoint middle = view.mapFromScene(place(view, stage == 0 ? "node-1" : "node-2"));
+            const int reach = static_cast<int>(std::lround(node_radius * zoom)) - 1;
+            int marks = 0;
+            for (int y = -reach; y <= reach; ++y)
+                for (int x = -reach; x <= reach; ++x)
+                    marks += contrast(seen.pixelColor(middle + QPoint(x, y)), number) < 1.5;
+            QVERIFY2(marks >= 4, qPrintable(QString::number(marks)));
+        }
+    }
+
     void a_lost_node_is_grey_and_its_links_are_dim() {
         Document document;
         Experiment e;

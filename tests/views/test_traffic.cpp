@@ -59,7 +59,7 @@ private Q_SLOTS:
         QCOMPARE(at_5.lines[0].bytes_per_s, 400.0 / 8);
         QCOMPARE(at_5.lines[0].queue_s, 0.5);
         QCOMPARE(at_5.lines[0].busy, 0.5);  // from 4 to 8 of 8
-        QCOMPARE(traffic_words(at_5), QString("0 of 3 nodes work, 1 transfer under way"));
+        QCOMPARE(traffic_words(at_5), QString("0 of 3 nodes work, 1 transfer"));
         const Traffic at_7 = traffic_at(data, 7, 5, 7);
         QCOMPARE(at_7.working(), 1);
         QCOMPARE(at_7.work[1]->microbatch, 7);

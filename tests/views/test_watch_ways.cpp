@@ -70,6 +70,21 @@ private Q_SLOTS:
         QVERIFY(!way_in_design());
     }
 
+    /// What the timeline draws is said beside it while nothing is selected.
+    void a_legend_stands_where_nothing_is_selected() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        const auto* legend = page.findChild<QWidget*>("selection_legend");
+        QVERIFY(legend != nullptr && legend->isVisible() && legend->findChild<TimelineView*>() != nullptr);
+        window->selection().select({.nodes = {"node-2"}});
+        QVERIFY(!legend->isVisible());
+        window->selection().clear();
+        QVERIFY(legend->isVisible());
+    }
+
     /// Of each run its own, after a restart too.
     void bookmarks_belong_to_a_run() {
         Recorded recorded(planners_);

@@ -19,7 +19,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int widest_bar = 96, narrowest_bar = 20, number_width = 84;
+constexpr int widest_bar = 320, narrowest_bar = 20, number_width = 84;
 constexpr int least_width = 316;  ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
@@ -87,7 +87,7 @@ IdlePanel::IdlePanel(QWidget* parent)
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Fixed);
     table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
-    table_->setColumnWidth(1, widest_bar);
+    table_->setColumnWidth(1, narrowest_bar);
     table_->setColumnWidth(2, number_width);
 }
 

@@ -10,7 +10,7 @@ namespace skippipe {
 namespace {
 
 constexpr double names_px = 236;
-constexpr int width_px = 340, margin_px = 2;
+constexpr int width_px = 300, margin_px = 2;
 
 /// Operations, then what travels, then what is done together.
 struct Row {
@@ -52,10 +52,8 @@ std::shared_ptr<const TimelineData> legend_data() {
     return data;
 }
 
-QMenu* legend_menu(QWidget* parent) {
-    auto* menu = new QMenu(QObject::tr("What is drawn"), parent);
-    menu->setObjectName("timeline_legend");
-    auto* zoom = new TimeZoom(menu);
+TimelineView* legend_view(QWidget* parent) {
+    auto* zoom = new TimeZoom(parent);
     auto* view = new TimelineView(*zoom);
     view->setAccessibleName(QObject::tr("What is drawn"));
     view->setAttribute(Qt::WA_TransparentForMouseEvents);
@@ -65,9 +63,16 @@ QMenu* legend_menu(QWidget* parent) {
     view->set_lane_height(low_lane_height);
     view->set_data(legend_data());
     zoom->set_extent(1);
-    view->setFixedSize(width_px, view->height_for_all_lanes() + margin_px);
+    view->setMinimumWidth(width_px);
+    view->setFixedHeight(view->height_for_all_lanes() + margin_px);
+    return view;
+}
+
+QMenu* legend_menu(QWidget* parent) {
+    auto* menu = new QMenu(QObject::tr("What is drawn"), parent);
+    menu->setObjectName("timeline_legend");
     auto* action = new QWidgetAction(menu);
-    action->setDefaultWidget(view);
+    action->setDefaultWidget(legend_view(menu));
     menu->addAction(action);
     return menu;
 }

@@ -24,7 +24,8 @@ constexpr double least_bridge = 24;
 constexpr double ring_gap = 2, ring_width = 3;  // of what is selected
 constexpr double most_ring_scale = 4;           // it stays within NodeItem::boundingRect
 
-constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
+constexpr double least_number_zoom = 0.2, least_number = 9;  // pixels of a stage's number, where names are left out
+constexpr double least_text_zoom = 0.6;                      // below it, words shrink with the rest
 
 bool is_close(QPainter* painter) { return painter->worldTransform().m11() >= 0.35; }
 
@@ -207,15 +208,16 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         painter->setBrush(QBrush(t.text_on(fill), Qt::BDiagPattern));
         painter->drawEllipse(QPointF(0, 0), radius, radius);
     }
+    if (const double zoom = painter->worldTransform().m11(); stage >= 0 && zoom >= least_number_zoom) {
+        QFont font = bold_font();
+        const double least = std::min(least_number / zoom, 1.6 * node_radius);  // within the disc
+        font.setPixelSize(static_cast<int>(std::lround(std::max(size::body_text * text_scale(painter), least))));
+        painter->setFont(font);
+        painter->setPen(t.text_on(fill));
+        painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius),
+                          Qt::AlignCenter | Qt::TextDontClip, QString::number(stage));
+    }
     if (is_close(painter)) {
-        if (stage >= 0) {
-            QFont font = bold_font();
-            font.setPixelSize(static_cast<int>(std::lround(size::body_text * text_scale(painter))));
-            painter->setFont(font);
-            painter->setPen(t.text_on(fill));
-            painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius), Qt::AlignCenter,
-                              QString::number(stage));
-        }
         painter->setFont(small_font());
         painter->setPen(left_out || down ? t.text_2 : t.text);
         const double scale = text_scale(painter);

@@ -19,7 +19,7 @@ Traffic only_parcels(Traffic traffic, int microbatch) {
 }
 
 QString traffic_words(const Traffic& traffic) {
-    return QObject::tr("%1 of %2 nodes work, %3 under way")
+    return QObject::tr("%1 of %2 nodes work, %3")
         .arg(traffic.working())
         .arg(traffic.work.size())
         .arg(traffic.parcels.size() == 1 ? QObject::tr("1 transfer")

@@ -47,7 +47,7 @@ struct Traffic {
 /// What is under way of that microbatch alone, without loads.
 Traffic only_parcels(Traffic traffic, int microbatch);
 
-/// "4 of 20 nodes work, 2 transfers under way".
+/// "4 of 20 nodes work, 2 transfers": under way at that moment.
 QString traffic_words(const Traffic& traffic);
 
 }  // namespace skippipe

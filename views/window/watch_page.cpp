@@ -7,6 +7,7 @@
 #include <QActionGroup>
 #include <QHeaderView>
 #include <QMenu>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QTableView>
 #include <QToolButton>
@@ -43,6 +44,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       span_view_(new QTableView),
       no_spans_(words_label(tr("Select a node to see its operations as a table"), "secondary")),
       selected_(new QLabel),
+      legend_(new QWidget),
       run_words_(new ElidedLabel),
       log_(new RunLog(feed)),
       details_(new QTabWidget),
@@ -282,6 +284,27 @@ QToolButton* WatchPage::lanes_button() {
     return button;
 }
 
+/// What is selected; while nothing is, what the timeline draws.
+QWidget* WatchPage::selection_pane() {
+    auto* column_widget = new QWidget;
+    auto* column = seamless_column(column_widget);
+    column->addWidget(selected_);
+    auto* legend_column = seamless_column(legend_);
+    auto* title = words_label(tr("What is drawn"), "heading");
+    title->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
+    legend_column->addWidget(title);
+    legend_column->addWidget(legend_view(legend_));
+    legend_->setObjectName("selection_legend");
+    column->addWidget(legend_);
+    column->addStretch();
+    auto* pane = new QScrollArea;
+    pane->setWidgetResizable(true);
+    pane->setFrameShape(QFrame::NoFrame);
+    pane->setAccessibleName(tr("Selection"));
+    pane->setWidget(column_widget);
+    return pane;
+}
+
 QWidget* WatchPage::details() {
     details_->setDocumentMode(true);
     details_->setObjectName("watch_details");
@@ -304,7 +327,7 @@ QWidget* WatchPage::details() {
         }
     });
     connect(reduction_key_, &QAbstractButton::clicked, this, &WatchPage::show_longest_reduction);
-    details_->addTab(selected_, tr("Selection"));
+    details_->addTab(selection_pane(), tr("Selection"));
     auto* table = new QWidget;
     auto* table_column = seamless_column(table);
     no_spans_->setContentsMargins(size::gap, size::gap, size::gap, size::gap);

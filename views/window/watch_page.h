@@ -83,6 +83,7 @@ private:
     QWidget* timeline_area();
     QWidget* timeline_bar();
     QWidget* details();
+    QWidget* selection_pane();
     QToolButton* lanes_button();
     void group_lanes_by(Grouping grouping);
     void show_groups();
@@ -148,7 +149,9 @@ private:
     SpanTable* spans_;
     QTableView* span_view_;
     QLabel* no_spans_;
-    QLabel *selected_, *run_words_;
+    QLabel* selected_;
+    QWidget* legend_;
+    QLabel* run_words_;
     RunLog* log_;
     QTabWidget* details_;
     std::shared_ptr<const RunData> shown_;
