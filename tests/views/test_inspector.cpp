@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "plugins/planners/all.h"
+#include "views/inspector/applying.h"
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
 #include "views/topology/edits.h"
@@ -191,6 +192,38 @@ private Q_SLOTS:
         QVERIFY2(words->text().contains("no bandwidth"), qPrintable(words->text()));
         document.edit("Free", [](Experiment& e) { e.costs.all_reduce = AllReduceRule::free; });
         QVERIFY2(words->text().contains("no cost"), qPrintable(words->text()));
+    }
+
+    /// Fields that few need are folded, with how many of them are set; where one is at fault they are seen.
+    void seldom_fields_are_folded() {
+        Document document;
+        Experiment nodes;
+        for (int i = 0; i < 6; ++i) add_node(nodes, {100.0 * i, 0});
+        document.start_new(nodes);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        inspector.resize(340, 700);
+        inspector.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&inspector));
+        const auto field = [&](const char* key) { return inspector.widget()->findChild<QWidget*>(key); };
+        const auto title = [&] {
+            for (const auto* button : inspector.widget()->findChildren<QToolButton*>())
+                if (button->text().startsWith("More of the pipeline")) return button->text();
+            return QString{};
+        };
+        for (const char* key : {"stages", "microbatches", "skip_ratio", "planner"})
+            QVERIFY2(field(key) != nullptr && field(key)->isVisible(), key);
+        for (const auto& key : seldom_fields()) {
+            QCOMPARE(inspector.widget()->findChildren<QWidget*>(QString::fromStdString(key)).size(), 1);
+            QVERIFY2(!field(key.c_str())->isVisible(), key.c_str());
+        }
+        QCOMPARE(title(), QString("More of the pipeline"));
+        document.edit("Steps", [](Experiment& e) { e.pipeline.plan_steps = 7; });
+        QCOMPARE(title(), QString("More of the pipeline, 1 set"));
+        QVERIFY(!field("plan_steps")->isVisible());
+        document.edit("Wrong", [](Experiment& e) { e.pipeline.stage_sizes = {99}; });
+        QVERIFY(field("stage_sizes")->isVisible());
     }
 
     void labels_say_what_a_field_is() {

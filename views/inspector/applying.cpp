@@ -7,6 +7,7 @@
 #include <QObject>
 
 #include "core/experiment/counts.h"
+#include "core/experiment/io.h"
 #include "core/experiment/model_size.h"
 #include "views/inspector/inspector.h"
 #include "views/theme/numbers.h"
@@ -142,6 +143,24 @@ QString applying_key(const Experiment& e, const Faults& faults) {
         for (const auto& field : hidden_fields(part, e, faults)) key += field + ' ';
     }
     return QString::fromStdString(key);
+}
+
+const std::set<std::string>& seldom_fields() {
+    static const std::set<std::string> fields{"stage_sizes",    "placement",        "blocks_per_stage",
+                                              "plan_blocks",    "microbatch_sizes", "balance_data_nodes",
+                                              "split_backward", "plan_steps"};
+    return fields;
+}
+
+int seldom_set(const Pipeline& pipeline) {
+    const auto json_of = [](const Pipeline& p) {
+        Experiment e;
+        e.pipeline = p;
+        return to_json(e)["pipeline"];
+    };
+    const auto now = json_of(pipeline), usual = json_of({});
+    return static_cast<int>(std::count_if(seldom_fields().begin(), seldom_fields().end(),
+                                          [&](const std::string& key) { return now[key] != usual[key]; }));
 }
 
 QString constraint_words(const std::string& key, const Experiment& e) {

@@ -22,6 +22,11 @@ bool has_switch(const Experiment& e);
 /// What decides which rows are shown: with another value the form is built anew.
 QString applying_key(const Experiment& e, const Faults& faults);
 
+/// Fields of the pipeline that few experiments set: they stand below the others, folded.
+const std::set<std::string>& seldom_fields();
+/// How many of these are not as in a new experiment.
+int seldom_set(const Pipeline& pipeline);
+
 /// What a rule for planners means as it is set, in a sentence, by the key of its field; empty: it has none.
 QString constraint_words(const std::string& key, const Experiment& e);
 /// What a node's memory has to hold, and how many microbatches it does; of an experiment without errors.

@@ -62,7 +62,7 @@ QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     auto* label = new QLabel(text);
     label->setToolTip(tip_of(info));
     label->setMinimumHeight(size::row);
-    label->setFixedWidth(128);
+    label->setFixedWidth(160);
     label->setWordWrap(true);
     label->setBuddy(editor);
     editor->setAccessibleName(label_of(key));

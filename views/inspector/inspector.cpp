@@ -40,6 +40,14 @@ QStringList region_names(const Experiment& e) {
     return names;
 }
 
+struct KeysOf {
+    std::set<std::string> keys;
+    template <class Value>
+    void operator()(const char* key, const Value&, const Info&) {
+        keys.insert(key);
+    }
+};
+
 }  // namespace
 
 Inspector::Inspector(Document& document, SelectionModel& selection, FailureEditor& failures,
@@ -182,7 +190,7 @@ void Inspector::enter() {
     if (auto* first = widget()->findChild<QLineEdit*>()) first->setFocus();
 }
 
-QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
+QToolButton* Inspector::section(const QString& name, QWidget* content, bool open) {
     if (const auto before = open_.find(name); before != open_.end()) open = before->second;
     auto* button = new QToolButton;
     button->setText(name);
@@ -200,7 +208,7 @@ QWidget* Inspector::section(const QString& name, QWidget* content, bool open) {
     });
     column_->addWidget(button);
     column_->addWidget(content);
-    return content;
+    return button;
 }
 
 void Inspector::show_node(const std::string& id) {
@@ -321,25 +329,7 @@ void Inspector::show_many() {
 void Inspector::show_experiment() {
     column_->addWidget(words_label(tr("Experiment"), "heading"));
     column_->addWidget(new Form<Experiment>(document_, "experiment", [](auto& e) { return &e; }, {"name"}));
-    const auto planners = [this](const Experiment&) {
-        QStringList names;
-        for (const auto& planner : planners_.all()) names << QString::fromStdString(planner->name());
-        return names;
-    };
-    auto* pipeline = new Form<Pipeline>(document_, "pipeline", [](auto& e) { return &e.pipeline; },
-                                        hidden(FormPart::pipeline), {{"planner", planners}});
-    auto* words = words_label({}, "small");
-    words->setObjectName("skip_words");
-    const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
-    connect(&document_, &Document::changed, words, say);
-    say();
-    pipeline->add_note(words, "skip_ratio");
-    pipeline->add_note(skip_slider(), "skip_ratio");
-    if (auto* box = qobject_cast<QComboBox*>(pipeline->editor("planner")))
-        for (const auto& planner : planners_.all())
-            box->setItemData(box->findText(QString::fromStdString(planner->name())),
-                             QString::fromStdString(planner->description()), Qt::ToolTipRole);
-    section(tr("Pipeline"), pipeline);
+    show_pipeline();
     show_constraints();
     show_model();
     section(tr("Training"),
@@ -362,6 +352,44 @@ void Inspector::show_experiment() {
             false);
     section(tr("Prices"), new Form<Prices>(document_, "prices", [](auto& e) { return &e.prices; }), false);
     show_failures();
+}
+
+/// What most experiments set; the rest folded below, with how much of it is set.
+void Inspector::show_pipeline() {
+    const auto planners = [this](const Experiment&) {
+        QStringList names;
+        for (const auto& planner : planners_.all()) names << QString::fromStdString(planner->name());
+        return names;
+    };
+    const auto locate = [](auto& e) { return &e.pipeline; };
+    auto* pipeline = new Form<Pipeline>(document_, "pipeline", locate, hidden(FormPart::pipeline, seldom_fields()),
+                                        {{"planner", planners}});
+    auto* words = words_label({}, "small");
+    words->setObjectName("skip_words");
+    const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
+    connect(&document_, &Document::changed, words, say);
+    say();
+    pipeline->add_note(words, "skip_ratio");
+    pipeline->add_note(skip_slider(), "skip_ratio");
+    if (auto* box = qobject_cast<QComboBox*>(pipeline->editor("planner")))
+        for (const auto& planner : planners_.all())
+            box->setItemData(box->findText(QString::fromStdString(planner->name())),
+                             QString::fromStdString(planner->description()), Qt::ToolTipRole);
+    section(tr("Pipeline"), pipeline);
+    KeysOf often;
+    describe(often, document_.experiment().pipeline);
+    for (const auto& key : seldom_fields()) often.keys.erase(key);
+    auto* seldom = new Form<Pipeline>(document_, "pipeline", locate, hidden(FormPart::pipeline, often.keys));
+    auto* button = section(tr("More of the pipeline"), seldom, false);
+    const auto count = [this, button] {
+        const int set = seldom_set(document_.experiment().pipeline);
+        button->setText(set > 0 ? tr("More of the pipeline, %1 set").arg(set) : tr("More of the pipeline"));
+        for (const auto& fault : document_.faults())  // what is wrong is seen
+            for (const auto& key : seldom_fields())
+                if (fault.pointer.starts_with("/pipeline/" + key)) button->setChecked(true);
+    };
+    connect(&document_, &Document::changed, button, count);
+    count();
 }
 
 /// Each rule with what it means as it is set.

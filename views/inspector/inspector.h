@@ -5,6 +5,7 @@
 
 #include <QLabel>
 #include <QScrollArea>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "core/planner/planner.h"
@@ -56,8 +57,10 @@ private:
     std::set<std::string> hidden(FormPart part, std::set<std::string> besides = {}) const;
     void show_costs();
     void show_constraints();
+    void show_pipeline();
     void show_model();
-    QWidget* section(const QString& title, QWidget* content, bool open = true);
+    /// Its button, by which it is opened.
+    QToolButton* section(const QString& title, QWidget* content, bool open = true);
     QString key_of_selection() const;
 
     Document& document_;

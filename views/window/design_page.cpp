@@ -54,7 +54,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     across->addWidget(palette_);
     across->addWidget(middle);
     across->addWidget(inspector_);
-    across->setSizes({152, 740, 324});
+    across->setSizes({152, 716, 348});
     middle->setObjectName("design_rows");
     across->setObjectName("design_columns");
     across->setStretchFactor(1, 1);
