@@ -226,6 +226,34 @@ private Q_SLOTS:
         QVERIFY(field("stage_sizes")->isVisible());
     }
 
+    /// A problem's field gets the keys, wherever it is folded away.
+    void the_field_of_a_problem_is_shown() {
+        Document document;
+        Experiment nodes;
+        for (int i = 0; i < 6; ++i) add_node(nodes, {100.0 * i, 0});
+        document.start_new(nodes);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        inspector.resize(340, 500);
+        inspector.show();
+        QVERIFY(QTest::qWaitForWindowActive(&inspector));
+        const auto has_keys = [&](const char* key) {
+            auto* field = inspector.widget()->findChild<QWidget*>(key);
+            return field != nullptr && field->isVisible() && field->hasFocus();
+        };
+        inspector.show_field("/training/learning_rate");
+        QVERIFY(has_keys("learning_rate"));
+        inspector.show_field("/pipeline/stage_sizes/0");
+        QVERIFY(has_keys("stage_sizes"));
+        inspector.show_field("/topology/nodes");
+        inspector.show_field("");
+        QVERIFY(has_keys("stage_sizes"));  // they have no field here
+        selection.select({.nodes = {"node-2"}});
+        inspector.show_field("/topology/nodes/1/memory_microbatches");
+        QVERIFY(has_keys("memory_microbatches"));
+    }
+
     void labels_say_what_a_field_is() {
         QCOMPARE(label_of("plan_blocks"), QString("Planner chooses blocks"));
         QCOMPARE(label_of("skip_ratio"), QString("Skip ratio"));

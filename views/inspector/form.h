@@ -78,6 +78,7 @@ public:
           look_([locate](const Experiment& e) { return as_list(locate(e)); }),
           hidden_(std::move(hidden)),
           choices_(std::move(choices)) {
+        setObjectName(path_);
         if (const auto parts = look_(document_.experiment()); !parts.empty()) {
             Build build{*this};
             describe(build, *parts.front());

@@ -121,6 +121,7 @@ void Inspector::rebuild() {
     const QString kept = shown_.section('/', 0, 0), field = old_focus != nullptr ? old_focus->objectName() : QString{};
     // An editor may be what led here: it goes when its event is over.
     if (auto* old = takeWidget()) old->deleteLater();
+    sections_.clear();
     auto* content = new QWidget;
     column_ = new QVBoxLayout(content);
     column_->setContentsMargins(size::wide_gap, size::gap, size::wide_gap, size::wide_gap);
@@ -185,6 +186,27 @@ void Inspector::resizeEvent(QResizeEvent* event) {
     place_help();
 }
 
+void Inspector::show_field(const QString& pointer) {
+    QStringList names;
+    for (const auto& name : pointer.split('/', Qt::SkipEmptyParts)) {
+        bool is_number = false;
+        name.toInt(&is_number);
+        if (!is_number) names << name;
+    }
+    if (names.isEmpty()) return;
+    const std::string key = names.takeLast().toStdString();
+    QWidget* editor = nullptr;
+    for (const auto* form : widget()->findChildren<FormRows*>()) {
+        auto* found = form->editor(key);
+        const bool is_part = !names.isEmpty() && form->objectName() == names.last();
+        if (found != nullptr && (editor == nullptr || is_part)) editor = found;
+    }
+    if (editor == nullptr) return;
+    for (const QWidget* at = editor; at != widget(); at = at->parentWidget())
+        if (const auto found = sections_.find(at); found != sections_.end()) found->second->setChecked(true);
+    editor->setFocus();
+}
+
 void Inspector::enter() {
     if (auto* first = widget()->findChild<QComboBox*>()) return first->setFocus();
     if (auto* first = widget()->findChild<QLineEdit*>()) first->setFocus();
@@ -208,6 +230,7 @@ QToolButton* Inspector::section(const QString& name, QWidget* content, bool open
     });
     column_->addWidget(button);
     column_->addWidget(content);
+    sections_[content] = button;
     return button;
 }
 

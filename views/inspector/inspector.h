@@ -28,6 +28,8 @@ public:
     ~Inspector() override;
     /// Puts the cursor into the first property that is shown.
     void enter();
+    /// The field at a JSON pointer gets the keys, its section opened; nothing where it is not of what is shown.
+    void show_field(const QString& pointer);
     /// The stage that each node serves in the plan that is shown.
     void show_stages(std::map<std::string, ServedStage> stages);
     /// What the field that has the keys means and may be, at the lower edge.
@@ -69,7 +71,8 @@ private:
     const PlannerRegistry& planners_;
     QVBoxLayout* column_ = nullptr;
     QString shown_;
-    std::map<QString, bool> open_;  ///< sections that were opened or closed
+    std::map<const QWidget*, QToolButton*> sections_;  ///< by what they hold
+    std::map<QString, bool> open_;                     ///< sections that were opened or closed
     std::map<std::string, ServedStage> stages_;
     QLabel* help_;
 };

@@ -70,9 +70,10 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_critical);
     connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
     connect(problems_, &QListWidget::currentRowChanged, this, &DesignPage::show_remedies);
-    connect(problems_, &ProblemList::chosen, this, [this](const Selection& subject) {
+    connect(problems_, &ProblemList::chosen, this, [this](const Selection& subject, const QString& pointer) {
         selection_.select(subject);
         if (!subject.empty()) canvas_->reveal_selection();
+        inspector_->show_field(pointer);
     });
     connect(palette_, &Palette::template_requested, this, &DesignPage::template_requested);
     connect(palette_, &Palette::shape_requested, this, &DesignPage::shape_requested);

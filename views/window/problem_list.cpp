@@ -58,7 +58,8 @@ ProblemList::ProblemList(const Document& document, const PlanService& plans, QWi
     setWordWrap(true);
     setSpacing(2);
     const auto choose = [this](QListWidgetItem* item) {
-        Q_EMIT chosen(subject_of(item->data(Qt::UserRole).toString().toStdString(), document_.experiment()));
+        const QString pointer = item->data(Qt::UserRole).toString();
+        Q_EMIT chosen(subject_of(pointer.toStdString(), document_.experiment()), pointer);
     };
     connect(this, &QListWidget::itemActivated, this, choose);
     connect(this, &QListWidget::itemClicked, this, choose);

@@ -19,7 +19,8 @@ public:
     void show_faults(const Faults& faults);
 
 Q_SIGNALS:
-    void chosen(const Selection& subject);
+    /// `pointer` is the fault's own: its field, where it has one.
+    void chosen(const Selection& subject, const QString& pointer);
 
 protected:
     void paintEvent(QPaintEvent* event) override;
