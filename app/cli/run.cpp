@@ -11,6 +11,7 @@
 #include "app/cli/verbs.h"
 #include "core/device/gpus.h"
 #include "core/device/nccl_api.h"
+#include "core/device/nvml.h"
 #include "core/engine/devices.h"
 #include "core/engine/launch.h"
 #include "core/engine/schedule.h"
@@ -121,7 +122,7 @@ void require_devices(const RunJob& job, bool ignore_memory) {
         (how.transport != Transport::nccl &&
          std::all_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.device == "cpu"; })))
         return;
-    const auto gpus = attached_gpus();
+    const auto gpus = gpus_and_free_memory();
     const int ranks = how.ranks;
     const auto schedule = make_schedule(job.problem, job.plan, assign_ranks(job.experiment, job.plan), ranks);
     std::vector<std::string> devices(nodes.size());
@@ -164,6 +165,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     if (job.experiment.execution.transport == Transport::nccl) nccl();  // is it there
     job.save_weights = writable(options.save_weights, job.experiment);
     job.calibrate = options.calibrate;
+    job.ignore_memory = options.ignore_memory;
     job.stop_on = {options.stop_on.begin(), options.stop_on.end()};
     if (job.calibrate && job.experiment.execution.clock == Clock::virtual_time)
         throw InputError("--calibrate", "the virtual clock runs", "there the drawn times are true by definition",

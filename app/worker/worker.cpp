@@ -16,6 +16,7 @@
 #include "core/device/cuda_driver.h"
 #include "core/device/cuda_queue.h"
 #include "core/device/nccl_api.h"
+#include "core/device/nvml.h"
 #include "core/engine/devices.h"
 #include "core/engine/launch.h"
 #include "core/engine/way_on.h"
@@ -118,6 +119,11 @@ std::unique_ptr<NcclTransport> lane_beside(GlooTransport& control, const Work& w
     return std::make_unique<NcclTransport>(control, nccl(), make_cuda_queue(cuda_driver(), gpu), schedule);
 }
 
+/// A run that goes on was checked when it began.
+bool checks_memory(const protocol::Job& job) {
+    return kind_of(job) == JobKind::training && !job.ignore_memory && job.start_from.empty();
+}
+
 bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std::string& given_job) {
     Rendezvous rendezvous(launch);
     if (launch.rank == 0 && launch.master_port == 0) worker.coordinator.send(protocol::Listening{rendezvous.port()});
@@ -125,7 +131,8 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
     try {
         auto work = understand(job);
         const auto schedule = schedule_of(work);
-        place_on_devices(work, schedule, launch.rank, {launch.local_rank, launch.local_world_size});
+        place_on_devices(work, schedule, launch.rank, {launch.local_rank, launch.local_world_size}, checks_memory(job),
+                         gpus_and_free_memory);
         std::atomic<GlooTransport*> connected = nullptr;
         rendezvous.watch(
             [&](const LostRank& loss) {
@@ -173,7 +180,7 @@ bool work_alone(Worker& worker, const std::string& line) {
 #endif
     LocalTransport transport;
     const auto schedule = schedule_of(work);
-    place_on_devices(work, schedule, 0, {0, 1});
+    place_on_devices(work, schedule, 0, {0, 1}, checks_memory(job), gpus_and_free_memory);
     return run_rank(job, work, schedule, worker.backend, worker.place(transport, 1));
 }
 

@@ -23,7 +23,7 @@ std::string text_of(const CudaUuid& uuid) {
 Gpu gpu_at(const CudaDriver& driver, int index) {
     CudaDevice device = 0;
     require_cuda(driver, driver.device(&device, index), "find a GPU");
-    Gpu gpu{.index = index, .name = {}, .uuid = {}};
+    Gpu gpu{.index = index, .name = {}, .uuid = {}, .memory_bytes = 0, .free_bytes = {}};
     std::array<char, 256> name{};
     require_cuda(driver, driver.device_name(name.data(), static_cast<int>(name.size()) - 1, device), "read its name");
     gpu.name = name.data();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The GPUs of this machine.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Gpu {
     std::string name;  ///< "NVIDIA H200"
     std::string uuid;  ///< "GPU-01234567-89ab-...", the same whatever CUDA_VISIBLE_DEVICES says
     double memory_bytes = 0;
+    std::optional<double> free_bytes;  ///< of it, when it was asked for (core/device/nvml.h)
     bool operator==(const Gpu&) const = default;
 };
 

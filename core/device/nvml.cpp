@@ -60,6 +60,26 @@ GpuReading read_gpu(const Nvml& table, const std::string& uuid) {
     return reading;
 }
 
+void read_free_memory(const Nvml& table, std::vector<Gpu>& gpus) {
+    for (auto& gpu : gpus) {
+        gpu.free_bytes.reset();
+        NvmlDevice* device = nullptr;
+        NvmlMemory memory{};
+        if (table.device_by_uuid(gpu.uuid.c_str(), &device) == 0 && table.memory(device, &memory) == 0)
+            gpu.free_bytes = static_cast<double>(memory.free);
+    }
+}
+
+AttachedGpus gpus_and_free_memory() {
+    auto found = attached_gpus();
+    if (found.list.empty()) return found;
+    try {
+        read_free_memory(nvml(), found.list);
+    } catch (const InputError&) {  // a driver without NVML: what is free stays unknown
+    }
+    return found;
+}
+
 void GpuReadings::add(const GpuReading& reading) {
     if (count_++ == 0) sum_ = {0, 0, 0, 0, 0, 0};
     for (const auto value : values) {

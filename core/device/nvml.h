@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/device/gpus.h"
+
 namespace skippipe {
 
 /// nvmlReturn_t: 0 is success.
@@ -43,6 +45,11 @@ struct GpuReading {
 
 /// Reads the GPU of that UUID (core/device/gpus.h). Throws std::runtime_error where it is not there.
 GpuReading read_gpu(const Nvml& nvml, const std::string& uuid);
+
+/// What of each one's memory is free now; nothing of those that NVML does not tell.
+void read_free_memory(const Nvml& nvml, std::vector<Gpu>& gpus);
+/// attached_gpus() with what is free, where this machine has NVML.
+AttachedGpus gpus_and_free_memory();
 
 /// Mean and largest of many readings, each value over those that told it.
 class GpuReadings {

@@ -111,14 +111,18 @@ Faults check_gpu_memory(const Experiment& experiment, const Problem& problem, co
         if (found == on.end()) continue;
         const auto& nodes = found->second;
         const double bytes = memory_together(nodes, static_cast<int>(nodes.size()));
-        if (bytes <= gpu.memory_bytes) continue;
+        const double room = std::min(gpu.memory_bytes, gpu.free_bytes.value_or(gpu.memory_bytes));
+        if (bytes <= room) continue;
+        const std::string has = room < gpu.memory_bytes ? fmt::format("{} of its {} are free", format_si(room, "B"),
+                                                                      format_si(gpu.memory_bytes, "B"))
+                                                        : fmt::format("it has {}", format_si(room, "B"));
         faults.push_back(
             {"/model",
-             fmt::format("{} nodes on cuda:{} ({}) need {}, and it has {}: {} are missing", nodes.size(), gpu.index,
-                         gpu.name, format_si(bytes, "B"), format_si(gpu.memory_bytes, "B"),
-                         format_si(bytes - gpu.memory_bytes, "B")),
+             fmt::format("{} nodes on cuda:{} ({}) need {}, and {}: {} are missing", nodes.size(), gpu.index, gpu.name,
+                         format_si(bytes, "B"), has, format_si(bytes - room, "B")),
              "every node drawn has its own copy of its stage, and all of them share the GPU's memory",
-             "Choose a smaller model (`skippipe models`), put fewer nodes on this GPU, or use --ignore-memory"});
+             "Look at `nvidia-smi` for what else is on this GPU, put fewer nodes on it, choose a smaller model "
+             "(`skippipe models`), or use --ignore-memory"});
     }
     return faults;
 }

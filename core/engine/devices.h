@@ -26,7 +26,8 @@ std::vector<std::string> deal_devices(const Topology& topology, const RankSchedu
 Faults check_devices(const Experiment& experiment, const RankSchedule& schedule, int rank, LocalRank local,
                      const AttachedGpus& gpus);
 
-/// A fault for each GPU whose memory is less than its nodes need; `devices`: of every node, as deal_devices has them.
+/// A fault for each GPU whose memory, or what of it is free where that is known, is less than its nodes need;
+/// `devices`: of every node, as deal_devices has them, empty for those that do not count.
 Faults check_gpu_memory(const Experiment& experiment, const Problem& problem, const Plan& plan,
                         const std::vector<std::string>& devices, const AttachedGpus& gpus);
 

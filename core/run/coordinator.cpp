@@ -119,7 +119,8 @@ protocol::Job worker_job(const RunJob& job) {
             job.origin ? job.origin->folder.string() : "",
             !job.origin || job.origin->fork,
             !job.origin || job.origin->residuals,
-            job.calibrate};
+            job.calibrate,
+            job.ignore_memory};
 }
 
 std::array<double, idle_causes> idle_shares(const Problem& problem, const Plan& plan, const std::vector<Span>& spans,

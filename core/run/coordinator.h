@@ -37,7 +37,8 @@ struct RunJob {
     Plan plan;
     std::filesystem::path record, base_dir;
     int threads = 0;
-    bool launched = false;  ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
+    bool ignore_memory = false;  ///< GPUs whose memory is too small for their nodes are no fault
+    bool launched = false;       ///< torchrun, Slurm or MPI has started the ranks, and says so in the environment
     std::filesystem::path save_weights;  ///< absolute; empty: not saved
     std::filesystem::path checkpoints;   ///< where ranks write them (CheckpointStore); empty: none are written
     std::optional<RunOrigin> origin;

@@ -327,16 +327,26 @@ std::string encode(const Job& job) {
                 {"new_run", job.new_run},
                 {"residuals", job.residuals},
                 {"calibrate", job.calibrate},
+                {"ignore_memory", job.ignore_memory},
                 {"omitted", job.omitted}}
         .dump();
 }
 
 Job decode_job(const std::string& line) {
     return guarded(line, [](const json& v) {
-        return Job{v.at("experiment"),  v.at("plan"),       v.at("base_dir"),
-                   v.at("threads"),     v.at("probe"),      v.at("save_weights"),
-                   v.at("checkpoints"), v.at("start_from"), v.at("new_run"),
-                   v.at("residuals"),   v.at("calibrate"),  v.at("omitted").get<std::vector<std::vector<int>>>()};
+        return Job{v.at("experiment"),
+                   v.at("plan"),
+                   v.at("base_dir"),
+                   v.at("threads"),
+                   v.at("probe"),
+                   v.at("save_weights"),
+                   v.at("checkpoints"),
+                   v.at("start_from"),
+                   v.at("new_run"),
+                   v.at("residuals"),
+                   v.at("calibrate"),
+                   v.at("ignore_memory"),
+                   v.at("omitted").get<std::vector<std::vector<int>>>()};
     });
 }
 

@@ -20,13 +20,14 @@ struct Job {
     std::string experiment_json, plan_json;
     std::string base_dir;  ///< where relative data paths start
     int threads = 0;
-    bool probe = false;        ///< measure the ranks and their links instead of training
-    std::string save_weights;  ///< absolute path of the safetensors file to write at the end; empty: none
-    std::string checkpoints;   ///< folder that gets one a checkpoint; empty: none are written
-    std::string start_from;    ///< folder of the checkpoint to go on from; empty: from the start
-    bool new_run = true;       ///< what goes on from a checkpoint is another run than the one that wrote it
-    bool residuals = true;     ///< what int8 owes of messages is taken over with it
-    bool calibrate = false;    ///< as it was asked for: checkpoints keep it
+    bool probe = false;          ///< measure the ranks and their links instead of training
+    std::string save_weights;    ///< absolute path of the safetensors file to write at the end; empty: none
+    std::string checkpoints;     ///< folder that gets one a checkpoint; empty: none are written
+    std::string start_from;      ///< folder of the checkpoint to go on from; empty: from the start
+    bool new_run = true;         ///< what goes on from a checkpoint is another run than the one that wrote it
+    bool residuals = true;       ///< what int8 owes of messages is taken over with it
+    bool calibrate = false;      ///< as it was asked for: checkpoints keep it
+    bool ignore_memory = false;  ///< GPUs whose memory is too small for their nodes are no fault
     /// Not empty: instead of training, validate the starting weights with each of these sets of stages left out.
     std::vector<std::vector<int>> omitted;
 };

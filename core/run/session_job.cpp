@@ -31,7 +31,8 @@ RankSchedule schedule_of(const Work& work) {
     return make_schedule(work.problem, work.plan, assign_ranks(work.experiment, work.plan), ranks, order);
 }
 
-void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalRank local) {
+void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalRank local, bool check_memory,
+                      const std::function<AttachedGpus()>& look) {
     auto& nodes = work.experiment.topology.nodes;
     std::vector<std::size_t> hosted;  // those without a stage may get one
     for (std::size_t node = 0; node < nodes.size(); ++node)
@@ -41,10 +42,13 @@ void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalR
         (how.transport != Transport::nccl &&
          std::all_of(hosted.begin(), hosted.end(), [&](std::size_t node) { return nodes[node].device == "cpu"; })))
         return;
-    const auto gpus = attached_gpus();
+    const auto gpus = look();
     if (auto faults = check_devices(work.experiment, schedule, rank, local, gpus); !faults.empty())
         throw InputError(std::move(faults));
     const auto devices = deal_devices(work.experiment.topology, schedule, rank, local, gpus);
+    if (check_memory)
+        if (auto faults = check_gpu_memory(work.experiment, work.problem, work.plan, devices, gpus); !faults.empty())
+            throw InputError(std::move(faults));
     for (const std::size_t node : hosted) nodes[node].device = devices[node];
 }
 

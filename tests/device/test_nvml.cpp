@@ -54,6 +54,17 @@ private Q_SLOTS:
         }
     }
 
+    void free_memory_is_told_of_those_that_are_found() {
+        std::vector<Gpu> gpus{{0, "Card", "GPU-1", 80, {}}, {1, "Other", "GPU-2", 80, 7.0}};
+        read_free_memory(one_card(), gpus);
+        QCOMPARE(gpus[0].free_bytes, std::optional(30.0));
+        QVERIFY(!gpus[1].free_bytes);
+        auto mute = one_card();
+        mute.memory = [](NvmlDevice*, NvmlMemory*) { return 3; };
+        read_free_memory(mute, gpus);
+        QVERIFY(!gpus[0].free_bytes);
+    }
+
     void readings_are_joined_over_what_was_told() {
         GpuReadings readings;
         QVERIFY(readings.empty());

@@ -14,7 +14,7 @@ namespace {
 AttachedGpus gpus(int count, double bytes = 80e9) {
     AttachedGpus attached;
     for (int i = 0; i < count; ++i)
-        attached.list.push_back({i, "Card " + std::to_string(i), "GPU-" + std::to_string(i), bytes});
+        attached.list.push_back({i, "Card " + std::to_string(i), "GPU-" + std::to_string(i), bytes, {}});
     if (count == 0) attached.none = {{"device", "the NVIDIA driver is missing", "no such file", "Install it"}};
     return attached;
 }
@@ -109,6 +109,16 @@ private Q_SLOTS:
         const auto faults = check(bytes - 1);
         QCOMPARE(faults.size(), std::size_t{1});
         QVERIFY2(faults[0].what.find("2 nodes on cuda:0 (Card 0) need") == 0, faults[0].what.c_str());
+        // What others hold of it is not there for this.
+        auto held = gpus(2, 2 * bytes);
+        held.list[0].free_bytes = bytes;
+        const auto check_held = [&] {
+            return check_gpu_memory(scene.experiment, scene.problem, scene.plan, devices, held);
+        };
+        QVERIFY(check_held().empty());
+        held.list[0].free_bytes = bytes - 1;
+        QCOMPARE(check_held().size(), std::size_t{1});
+        QVERIFY2(check_held()[0].what.find(" are free: ") != std::string::npos, check_held()[0].what.c_str());
     }
 };
 

@@ -70,7 +70,7 @@ private Q_SLOTS:
         QVERIFY(!way_in_design());
     }
 
-    /// What the timeline draws is said beside it while nothing is selected.
+    /// What the timeline draws is said beside it while no span or gap is selected.
     void a_legend_stands_where_nothing_is_selected() {
         Recorded recorded(planners_);
         Recorder recorder(recorded.file);
@@ -80,9 +80,17 @@ private Q_SLOTS:
         const auto* legend = page.findChild<QWidget*>("selection_legend");
         QVERIFY(legend != nullptr && legend->isVisible() && legend->findChild<TimelineView*>() != nullptr);
         window->selection().select({.nodes = {"node-2"}});
-        QVERIFY(!legend->isVisible());
-        window->selection().clear();
-        QVERIFY(legend->isVisible());
+        QVERIFY2(legend->isVisible(), "no span is told of yet");
+        auto& timeline = page.timeline();
+        page.zoom().show(0, recorded.length());
+        QTRY_VERIFY(timeline.settled());
+        const auto& span = timeline.data()->work(1, 0);
+        QTest::mouseClick(&timeline, Qt::LeftButton, {},
+                          timeline.place_of((span.start_s + span.end_s) / 2, 1).toPoint());
+        QTRY_VERIFY(!legend->isVisible());
+        timeline.setFocus();
+        QTest::keyClick(&timeline, Qt::Key_Escape);
+        QTRY_VERIFY(legend->isVisible());
     }
 
     /// Of each run its own, after a restart too.

@@ -249,7 +249,7 @@ void WatchPage::show_selected() {
     const auto* data = timeline_->data();
     QStringList lines;
     const auto place = timeline_->selected();
-    bool nothing = false;
+    bool no_span = false;
     if (data != nullptr && timeline_->area()) {
         lines = describe_area(*timeline_->area());
     } else if (data != nullptr && place.span != nullptr) {
@@ -261,7 +261,7 @@ void WatchPage::show_selected() {
         lines = describe_lost_time(*timeline_->selected_lost(), *data);
     } else {
         lines << selected_words();
-        nothing = lines.isEmpty();
+        no_span = true;
         lines << tr("Click a span or a gap, or drag over an area for its sums.")
               << tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys");
     }
@@ -271,7 +271,7 @@ void WatchPage::show_selected() {
               << tr("Waited for: %1 (Enter goes there, Backspace returns)")
                      .arg(describe_span(*cause.span, cause.lane, *data).front());
     selected_->setText(lines.join('\n'));
-    legend_->setVisible(nothing);
+    legend_->setVisible(no_span);
     show_spans();
 }
 
