@@ -219,6 +219,35 @@ torch::Tensor Stage::loss_sum(const torch::Tensor& x, const torch::Tensor& targe
     return torch::nll_loss(torch::log_softmax(logits, 1), targets, {}, at::Reduction::Sum);
 }
 
+std::int64_t Stage::head_tokens() const {
+    constexpr std::int64_t most_logits = std::int64_t{1} << 24, least_tokens = 256;
+    return std::max(most_logits / head_.size(1), least_tokens);
+}
+
+torch::Tensor Stage::loss(const torch::Tensor& x, const torch::Tensor& targets) const {
+    auto sum = torch::zeros({}, x.options().dtype(torch::kFloat64).requires_grad(false));
+    const std::int64_t tokens = x.size(0), piece = head_tokens();
+    for (std::int64_t at = 0; at < tokens; at += piece) {
+        const auto count = std::min(piece, tokens - at);
+        sum.add_(loss_sum(x.narrow(0, at, count), targets.narrow(0, at, count)));
+    }
+    return sum;
+}
+
+torch::Tensor Stage::loss_backward(torch::Tensor& dx, const torch::Tensor& x, const torch::Tensor& targets) const {
+    auto sum = torch::zeros({}, x.options().dtype(torch::kFloat64).requires_grad(false));
+    const std::int64_t tokens = x.size(0), piece = head_tokens();
+    for (std::int64_t at = 0; at < tokens; at += piece) {
+        const auto count = std::min(piece, tokens - at);
+        const auto input = x.narrow(0, at, count).detach().set_requires_grad(true);
+        const auto part = loss_sum(input, targets.narrow(0, at, count));
+        accumulate_gradients(gradient_edge(part), torch::ones_like(part));
+        dx.narrow(0, at, count).copy_(input.grad());
+        sum.add_(part.detach());
+    }
+    return sum;
+}
+
 std::vector<torch::Tensor> Stage::body_tensors() const {
     std::vector<torch::Tensor> tensors;
     if (stage_ == 0) tensors.push_back(embedding_);

@@ -58,6 +58,15 @@ public:
     /// Stage 0: final norm, head and cross entropy, summed over the tokens (nats).
     torch::Tensor loss_sum(const torch::Tensor& x, const torch::Tensor& targets) const;
 
+    /// The same by pieces of `head_tokens()`, so that never all logits are in memory; a float64 on the stage's device,
+    /// and whoever reads it waits.
+    torch::Tensor loss(const torch::Tensor& x, const torch::Tensor& targets) const;
+    /// And backward: gradients of the head's weights are added up, that of `x` goes into `dx`, [n, width] both.
+    torch::Tensor loss_backward(torch::Tensor& dx, const torch::Tensor& x, const torch::Tensor& targets) const;
+    /// Tokens whose logits are in memory at once: 2^24 of these, but 256 tokens at the least, so that matrix products
+    /// fill a GPU.
+    std::int64_t head_tokens() const;
+
     /// What `embed` and `forward` use, and what `loss_sum` uses.
     std::vector<torch::Tensor> body_tensors() const;
     std::vector<torch::Tensor> head_tensors() const { return {final_norm_, head_}; }

@@ -196,11 +196,9 @@ void run_loss(NodeState& node, MicrobatchState& state, WireType wire) {
         state.loss = node.fused->loss_backward(data(dx), data(x), ids(state.targets), x.size(0));
         return hand_over(state, visit, step, std::move(dx));
     }
-    const auto input = x.set_requires_grad(true);
-    const auto loss = node.stage.loss_sum(input, state.targets);
-    accumulate_gradients(gradient_edge(loss), torch::ones_like(loss));
-    state.loss = loss.item<float>();
-    hand_over(state, visit, step, input.grad());
+    auto dx = torch::empty_like(x);
+    state.loss = node.stage.loss_backward(dx, x, state.targets).item<double>();
+    hand_over(state, visit, step, std::move(dx));
 }
 
 void run_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
@@ -268,8 +266,7 @@ torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x) {
 }
 
 double evaluate_loss(const NodeState& node, const torch::Tensor& x, const torch::Tensor& targets) {
-    return node.fused ? node.fused->loss(data(x), ids(targets), x.size(0))
-                      : node.stage.loss_sum(x, targets).item<float>();
+    return node.fused ? node.fused->loss(data(x), ids(targets), x.size(0)) : node.stage.loss(x, targets).item<double>();
 }
 
 }  // namespace skippipe

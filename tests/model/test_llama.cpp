@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest>
 
+#include <cstdlib>
+
+#include <malloc.h>
+
 #include "core/base/fault.h"
 #include "core/model/blas.h"
 #include "core/model/layers.h"
@@ -67,6 +71,21 @@ std::map<std::string, Tensor> copies_of(const Stage& stage) {
     return result;
 }
 
+/// Bytes of tensors, now and at their peak.
+std::size_t tensor_bytes = 0, most_tensor_bytes = 0;
+
+void* take(std::size_t bytes) {
+    void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    tensor_bytes += malloc_usable_size(memory);
+    most_tensor_bytes = std::max(most_tensor_bytes, tensor_bytes);
+    return memory;
+}
+
+void give(void* memory) {
+    tensor_bytes -= memory != nullptr ? malloc_usable_size(memory) : 0;
+    std::free(memory);
+}
+
 double relative(const Tensor& a, const Tensor& b) { return (a - b).norm().item<double>() / b.norm().item<double>(); }
 
 }  // namespace
@@ -74,7 +93,44 @@ double relative(const Tensor& a, const Tensor& b) { return (a - b).norm().item<d
 class TestLlama : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase() { use_one_thread(); }
+    void initTestCase() {
+        static CpuMemory counted(take, give);
+        use_memory(counted);
+        use_one_thread();
+    }
+
+    /// Of a large vocabulary never all logits are in memory, and nothing comes out otherwise.
+    void a_large_head_goes_by_pieces() {
+        ModelSpec model{.blocks = 1, .width = 32, .heads = 2, .vocabulary = 40'000, .sequence = 50};
+        Stage stage(model, 0, 1, torch::kCPU);
+        stage.initialise(3);
+        const std::int64_t tokens = 950;
+        QCOMPARE(stage.head_tokens(), std::int64_t{419});
+        torch::manual_seed(1);
+        const auto x = torch::randn({tokens, model.width});
+        const auto targets = torch::randint(model.vocabulary, {tokens}, torch::kLong);
+        const auto risen = [&](const auto& work) {
+            const auto before = most_tensor_bytes = tensor_bytes;
+            work();
+            return static_cast<double>(most_tensor_bytes - before);
+        };
+        const auto input = x.clone().set_requires_grad(true);
+        double at_once = 0, by_pieces = 0;
+        const double all_bytes = risen([&] {
+            const auto loss = stage.loss_sum(input, targets);
+            accumulate_gradients(gradient_edge(loss), torch::ones_like(loss));
+            at_once = loss.item<float>();
+        });
+        const auto gradient = stage.gradient().clone();
+        stage.gradient().zero_();
+        auto dx = torch::empty_like(x);
+        const double piece_bytes = risen([&] { by_pieces = stage.loss_backward(dx, x, targets).item<double>(); });
+        QVERIFY2(std::abs(by_pieces / at_once - 1) < 1e-6, qPrintable(QString::number(by_pieces / at_once - 1)));
+        QVERIFY(relative(dx, input.grad()) < 1e-6 && relative(stage.gradient(), gradient) < 1e-6);
+        QVERIFY2(piece_bytes < 0.6 * all_bytes, qPrintable(QString::number(piece_bytes / all_bytes)));
+        torch::NoGradGuard no_gradient;
+        QVERIFY(std::abs(stage.loss(x, targets).item<double>() / by_pieces - 1) < 1e-12);
+    }
 
     void equals_textbook_llama() {
         auto model = small_experiment(1, 1).model;
