@@ -446,7 +446,7 @@ void describe(V& v, T& e) {
     v("compute", e.compute, Info{.doc = "torch: real tensors; cost: none, the simulator"});
     v("transport", e.transport, Info{.doc = "local: one process; gloo, nccl: many"});
     v("products", e.products,
-      Info{.doc = "Type of matrix products on the CPU; bf16 needs a processor that has it. Weights, gradients and sums "
+      Info{.doc = "Type of matrix products; on the CPU bf16 needs a processor that has it. Weights, gradients and sums "
                   "stay fp32"});
     v("ranks", e.ranks, Info{.doc = "Processes", .min = 1, .max = 4096});
     v("threads", e.threads,

@@ -216,7 +216,7 @@ struct Execution {
     Clock clock = Clock::virtual_time;
     Compute compute = Compute::torch;
     Transport transport = Transport::local;
-    ProductType products = ProductType::fp32;  ///< of matrix products on the CPU; weights, gradients and sums stay fp32
+    ProductType products = ProductType::fp32;  ///< of matrix products; weights, gradients and sums stay fp32
     int ranks = 1;
     int threads = 0;           ///< workers of a rank; 0: this machine's cores, shared by its ranks
     bool shape_links = false;  ///< wall clock: transfers take the drawn links' time, queueing included

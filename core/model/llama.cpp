@@ -122,13 +122,14 @@ torch::Device parse_device(const std::string& name, const std::string& pointer) 
     return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
-Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device)
+Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device, ProductType products)
     : segments_(stage_segments(model, stage, blocks)),
       stage_(stage),
       sequence_(model.sequence),
       heads_(model.heads),
       kv_heads_(kv_heads(model)),
-      device_(device) {
+      device_(device),
+      products_(products) {
     const auto total = segments_.empty() ? 0 : segments_.back().offset + segments_.back().size();
     weights_ = torch::zeros({total}, torch::TensorOptions(device));
     gradient_ = torch::zeros({total}, torch::TensorOptions(device));
@@ -151,7 +152,9 @@ Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device
             {get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"), get("down")});
     }
     rotation_ = rotations(model.sequence, model.width / model.heads, model.rotary_base).to(device);
-    mask_ = torch::full({model.sequence, model.sequence}, -std::numeric_limits<float>::infinity()).triu(1).to(device);
+    if constexpr (!has_fused_attention)
+        mask_ =
+            torch::full({model.sequence, model.sequence}, -std::numeric_limits<float>::infinity()).triu(1).to(device);
 }
 
 void Stage::initialise(std::uint64_t seed) {
@@ -165,12 +168,24 @@ void Stage::initialise(std::uint64_t seed) {
     weights_.copy_(values);
 }
 
+torch::Tensor Stage::product(const torch::Tensor& x, const torch::Tensor& weights) const {
+    if (products_ == ProductType::fp32) return torch::mm(x, weights);
+    return torch::mm(x.to(torch::kBFloat16), weights.to(torch::kBFloat16)).to(torch::kFloat32);
+}
+
+/// In bf16 where that keeps no scores: LibTorch's other one would round them.
+torch::Tensor Stage::attend(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value) const {
+    if (products_ == ProductType::fp32 || !has_fused_attention) return causal_attention(query, key, value, mask_);
+    const auto rounded = [](const torch::Tensor& t) { return t.to(torch::kBFloat16); };
+    return causal_attention(rounded(query), rounded(key), rounded(value), mask_).to(torch::kFloat32);
+}
+
 torch::Tensor Stage::embed(const torch::Tensor& tokens) const { return torch::embedding(embedding_, tokens); }
 
 /// As attention, where several heads of queries share one of keys and values.
 torch::Tensor Stage::grouped_attention(const Block& block, const torch::Tensor& x) const {
     const auto width = x.size(1), samples = x.size(0) / sequence_, head_width = width / heads_;
-    const auto parts = torch::mm(rms_norm(x, block.attention_norm), block.qkv)
+    const auto parts = product(rms_norm(x, block.attention_norm), block.qkv)
                            .view({samples, sequence_, heads_ + 2 * kv_heads_, head_width})
                            .split_with_sizes({heads_, kv_heads_, kv_heads_}, 2);
     const auto rotated = [&](const torch::Tensor& t, int which) {
@@ -185,37 +200,40 @@ torch::Tensor Stage::grouped_attention(const Block& block, const torch::Tensor& 
             .reshape({samples * heads_, sequence_, head_width});
     };
     const auto query = rotated(parts[0], 0).transpose(1, 2).reshape({samples * heads_, sequence_, head_width});
-    auto scores = torch::bmm(query, shared(rotated(parts[1], 1)).transpose(1, 2));
-    const auto mixed = torch::bmm(torch::softmax(scores.add_(mask_), -1), shared(parts[2]));
+    const auto mixed = attend(query, shared(rotated(parts[1], 1)), shared(parts[2]));
     return mixed.view({samples, heads_, sequence_, head_width}).transpose(1, 2).reshape({x.size(0), width});
 }
 
 torch::Tensor Stage::attention(const Block& block, const torch::Tensor& x) const {
     if (kv_heads_ != heads_) return grouped_attention(block, x);
     const auto width = x.size(1), samples = x.size(0) / sequence_, head_width = width / heads_;
-    const auto parts = torch::mm(rms_norm(x, block.attention_norm), block.qkv)
+    const auto parts = product(rms_norm(x, block.attention_norm), block.qkv)
                            .view({samples, sequence_, 3, heads_, head_width / 2, 2})
                            .split_with_sizes({2, 1}, 2);
     const auto by_head = [&](const torch::Tensor& t) { return t.reshape({samples * heads_, sequence_, head_width}); };
     const auto rotated = torch::view_as_real(torch::view_as_complex(parts[0]) * rotation_).permute({2, 0, 3, 1, 4, 5});
     const auto query_key = rotated.reshape({2, samples * heads_, sequence_, head_width}).unbind(0);
     const auto value = by_head(parts[1].squeeze(2).transpose(1, 2));
-    auto scores = torch::bmm(query_key[0], query_key[1].transpose(1, 2));
-    const auto mixed = torch::bmm(torch::softmax(scores.add_(mask_), -1), value);
+    const auto mixed = attend(query_key[0], query_key[1], value);
     return mixed.view({samples, heads_, sequence_, head_width}).transpose(1, 2).reshape({x.size(0), width});
 }
 
 torch::Tensor Stage::forward(const torch::Tensor& input) const {
     auto x = input;
     for (const auto& block : blocks_) {
-        x = torch::addmm(x, attention(block, x), block.attention_out);
-        x = torch::addmm(x, swiglu(torch::mm(rms_norm(x, block.ffn_norm), block.gate_up)), block.down);
+        if (products_ == ProductType::fp32) {
+            x = torch::addmm(x, attention(block, x), block.attention_out);
+            x = torch::addmm(x, swiglu(torch::mm(rms_norm(x, block.ffn_norm), block.gate_up)), block.down);
+        } else {
+            x = x + product(attention(block, x), block.attention_out);
+            x = x + product(swiglu(product(rms_norm(x, block.ffn_norm), block.gate_up)), block.down);
+        }
     }
     return x;
 }
 
 torch::Tensor Stage::loss_sum(const torch::Tensor& x, const torch::Tensor& targets) const {
-    const auto logits = torch::mm(rms_norm(x, final_norm_), head_);
+    const auto logits = product(rms_norm(x, final_norm_), head_);
     return torch::nll_loss(torch::log_softmax(logits, 1), targets, {}, at::Reduction::Sum);
 }
 

@@ -46,7 +46,9 @@ torch::Device parse_device(const std::string& name, const std::string& pointer);
 /// that backward adds up in place and reductions and steps are over a few large arrays.
 class Stage {
 public:
-    Stage(const ModelSpec& model, int stage, int blocks, torch::Device device);
+    /// `products`: the type of matrix products, bf16 with sums in fp32; weights, gradients and all else are fp32.
+    Stage(const ModelSpec& model, int stage, int blocks, torch::Device device,
+          ProductType products = ProductType::fp32);
 
     /// Starting weights: the same for every copy, a stream of their own for each (seed, stage, tensor).
     void initialise(std::uint64_t seed);
@@ -86,12 +88,15 @@ private:
     struct Block {
         torch::Tensor attention_norm, qkv, attention_out, ffn_norm, gate_up, down;
     };
+    torch::Tensor product(const torch::Tensor& x, const torch::Tensor& weights) const;
+    torch::Tensor attend(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value) const;
     torch::Tensor attention(const Block& block, const torch::Tensor& x) const;
     torch::Tensor grouped_attention(const Block& block, const torch::Tensor& x) const;
 
     std::vector<Segment> segments_;
     int stage_, sequence_, heads_, kv_heads_;
     torch::Device device_;
+    ProductType products_;
     std::int64_t decayed_ = 0;
     torch::Tensor weights_, gradient_;
     torch::Tensor embedding_, final_norm_, head_;  ///< stage 0 only

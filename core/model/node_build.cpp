@@ -23,9 +23,6 @@ void require_fit(const Experiment& experiment, const Plan& plan) {
     if (model.heads % kv_heads(model) != 0)
         refuse("/model/kv_heads", fmt::format("{} does not divide {} heads", model.kv_heads, model.heads),
                "each serves the same number of heads", "Choose a divisor of the heads");
-    if (experiment.execution.products == ProductType::bf16 && !has_bf16_products())
-        refuse("/execution/products", "this processor does not multiply bf16",
-               "in software it would be slower than fp32", "Set it to \"fp32\"");
     int blocks = 0;
     for (const int count : plan.blocks) blocks += count;
     if (plan.stages.size() != plan.blocks.size() || blocks != model.blocks)
@@ -78,9 +75,12 @@ std::vector<std::optional<NodeState>> build_nodes(const Experiment& experiment, 
 
 NodeState empty_node(const Experiment& experiment, int node, int stage, int blocks) {
     const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
-    NodeState state(Stage(experiment.model, stage, blocks,
-                          parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node))),
-                    experiment.model, experiment.execution.products);
+    const auto device = parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node));
+    const auto products = experiment.execution.products;
+    if (products == ProductType::bf16 && device.is_cpu() && !has_bf16_products())
+        throw InputError("/execution/products", "this processor does not multiply bf16",
+                         "in software it would be slower than fp32", "Set it to \"fp32\"");
+    NodeState state(Stage(experiment.model, stage, blocks, device, products), experiment.model, products);
     state.recompute = experiment.training.recompute;
     return state;
 }

@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/engine.h>
 #include <torch/types.h>
 #include <torch/utils.h>
+#include <torch/version.h>
 
 namespace skippipe {
 
@@ -28,6 +29,25 @@ inline std::vector<torch::Tensor> gradients_of(const Edge& from, const torch::Te
     torch::autograd::edge_list edges;
     for (const auto& input : inputs) edges.push_back(gradient_edge(input));
     return torch::autograd::Engine::get_default_engine().execute({from}, {gradient}, keep_graph, false, false, edges);
+}
+
+/// Whether LibTorch has an attention that keeps no scores (2.1 and later).
+inline constexpr bool has_fused_attention = TORCH_VERSION_MAJOR > 2 ||
+                                            (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1);
+
+/// softmax(query key^T + mask) value, all [heads, sequence, head width], queries scaled already. `mask` is the causal
+/// one, and not needed where attention is fused.
+inline torch::Tensor causal_attention(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value,
+                                      const torch::Tensor& mask) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
+    static_cast<void>(mask);
+    return at::scaled_dot_product_attention(query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0), {}, 0.0, true,
+                                            1.0)
+        .squeeze(0);
+#else
+    auto scores = torch::bmm(query, key.transpose(1, 2));
+    return torch::bmm(torch::softmax(scores.add_(mask), -1), value);
+#endif
 }
 
 /// One thread inside an operation, for the calling thread: parallelism is over nodes.

@@ -132,6 +132,36 @@ private Q_SLOTS:
         QVERIFY(std::abs(stage.loss(x, targets).item<double>() / by_pieces - 1) < 1e-12);
     }
 
+    /// Products rounded to bf16, everything that is kept in fp32: near the same, and the same each time.
+    void products_in_bf16_are_near() {
+        for (const int kv : {4, 2}) {
+            ModelSpec model{.blocks = 2, .width = 64, .heads = 4, .vocabulary = 96, .sequence = 24};
+            model.kv_heads = kv;
+            const auto x = torch::randn({2 * model.sequence, model.width});
+            const auto targets = torch::randint(model.vocabulary, {2 * model.sequence}, torch::kLong);
+            const auto train = [&](ProductType products) {
+                Stage stage(model, 0, 2, torch::kCPU, products);
+                stage.initialise(5);
+                const auto input = x.clone().set_requires_grad(true);
+                const auto out = stage.forward(input);
+                auto dout = torch::empty_like(x);
+                const double loss = stage.loss_backward(dout, out.detach(), targets).item<double>();
+                accumulate_gradients(gradient_edge(out), dout);
+                return std::tuple{loss, input.grad(), stage.gradient().clone(), stage.weights().dtype()};
+            };
+            const auto [loss, dx, gradient, type] = train(ProductType::fp32);
+            const auto [near_loss, near_dx, near_gradient, near_type] = train(ProductType::bf16);
+            QVERIFY(type == torch::kFloat32 && near_type == torch::kFloat32);
+            QVERIFY2(std::abs(near_loss / loss - 1) < 1e-3, qPrintable(QString::number(near_loss / loss - 1)));
+            for (const auto& [near, exact] : {std::pair{near_dx, dx}, {near_gradient, gradient}}) {
+                QVERIFY(near.dtype() == torch::kFloat32);
+                const double off = relative(near, exact);
+                QVERIFY2(off > 1e-4 && off < 2e-2, qPrintable(QString::number(off)));
+            }
+            QVERIFY(std::get<2>(train(ProductType::bf16)).equal(near_gradient));
+        }
+    }
+
     void equals_textbook_llama() {
         auto model = small_experiment(1, 1).model;
         model.sequence = 6;
