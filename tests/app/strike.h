@@ -14,6 +14,9 @@ struct Strike {
 };
 
 constexpr const char* strike_variable = "SKIPPIPE_TEST_STRIKE";
+/// Set: libraries of every rank print to its standard output.
+constexpr const char* chatter_variable = "SKIPPIPE_TEST_CHATTER";
+constexpr const char* chatter = "rank: NCCL INFO Channel 00 : 0[0] -> 1[1]";
 
 inline std::string to_text(const Strike& strike) {
     std::ostringstream out;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// `skippipe-worker` that kills or stops itself once, at the place that its environment names (tests/app/strike.h). For
-// tests, which let `skippipe` find it in the worker's place.
+// `skippipe-worker` that kills or stops itself once, at the place that its environment names, or whose libraries print
+// (tests/app/strike.h). For tests, which let `skippipe` find it in the worker's place.
 #include <atomic>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -94,6 +96,21 @@ private:
     mutable std::atomic<bool> watches_ = false;
 };
 
+/// Prints as libraries do: on standard output, whole lines, what might be a message, and half of one.
+class Chatty final : public skippipe::testing::ForwardingCompute {
+public:
+    explicit Chatty(std::unique_ptr<ComputeBackend> inner) : ForwardingCompute(*inner), inner_(std::move(inner)) {}
+
+    void begin_iteration(int iteration) override {
+        std::printf("%s\n{\"type\": \"done\"}\n{\"type\": \"iter", chatter);
+        std::fflush(stdout);
+        ForwardingCompute::begin_iteration(iteration);
+    }
+
+private:
+    std::unique_ptr<ComputeBackend> inner_;
+};
+
 /// LibTorch, whose operations this rank does not outlive.
 class StruckBackend final : public RankBackend {
 public:
@@ -106,6 +123,7 @@ public:
         if (auto strike = read_strike(); strike && strike->rank == rank)
             made.compute =
                 std::make_unique<Struck>(std::move(made.compute), std::move(*strike), job.checkpoints, schedule);
+        if (std::getenv(chatter_variable) != nullptr) made.compute = std::make_unique<Chatty>(std::move(made.compute));
         return made;
     }
     void measure_nodes(const Work& work, const RankSchedule& schedule, int workers,

@@ -43,6 +43,17 @@ private Q_SLOTS:
     }
     void cleanupTestCase() { scene_.reset(); }
 
+    /// What libraries print on standard output is no message of the worker's, and is not lost.
+    void libraries_may_print() {
+        auto process = run({QString("%1=1").arg(chatter_variable)});
+        QVERIFY2(process.ended(patient_ms), process.text());
+        QVERIFY2(process.exit_code() == 0, process.text());
+        const auto info = *scene_->last_run();
+        QVERIFY(info.state == RunState::finished);
+        QVERIFY(scene_->losses(info.id) == expected_);
+        QVERIFY2(process.text().contains(chatter), process.text());
+    }
+
     void the_others_go_on_data() {
         QTest::addColumn<int>("in");
         QTest::addColumn<int>("signal");
