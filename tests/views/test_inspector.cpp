@@ -9,6 +9,7 @@
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
+#include "views/theme/elided_edit.h"
 #include "views/topology/edits.h"
 
 using namespace skippipe;
@@ -252,6 +253,32 @@ private Q_SLOTS:
         selection.select({.nodes = {"node-2"}});
         inspector.show_field("/topology/nodes/1/memory_microbatches");
         QVERIFY(has_keys("memory_microbatches"));
+    }
+
+    /// A text that is longer than its field ends in an ellipsis while nobody is in it, drawn as other texts are.
+    void long_texts_end_in_an_ellipsis() {
+        QWidget window;
+        ElidedEdit field(&window);
+        QLineEdit plain(&window), other(&window);
+        for (auto* one : {static_cast<QLineEdit*>(&field), &plain}) {
+            one->setText("Twenty nodes in twelve cities");
+            one->setCursorPosition(0);
+            one->resize(120, 28);
+        }
+        window.show();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        other.setFocus();
+        const QString seen = field.seen_text();
+        QVERIFY2(seen.startsWith("Twenty") && seen.endsWith(QChar(0x2026)), qPrintable(seen));
+        const auto picture = [](QWidget& of) { return of.grab().toImage(); };
+        QVERIFY(picture(field) != picture(plain));
+        plain.setText(seen);
+        plain.setCursorPosition(0);
+        QVERIFY(picture(field) == picture(plain));
+        field.setText("Short");
+        plain.setText("Short");
+        QCOMPARE(field.seen_text(), QString("Short"));
+        QVERIFY(picture(field) == picture(plain));
     }
 
     void labels_say_what_a_field_is() {

@@ -6,6 +6,7 @@
 #include <QElapsedTimer>
 #include <QInputDialog>
 #include <QMenu>
+#include <QSplitter>
 #include <QStatusBar>
 #include <QtTest>
 
@@ -68,6 +69,33 @@ private Q_SLOTS:
         QTest::mouseClick(page.network().viewport(), Qt::LeftButton, {}, {3, 3});
         QVERIFY(window->selection().now().empty() && timeline.selected().span == nullptr);
         QVERIFY(!way_in_design());
+    }
+
+    /// In a large window what the lanes do not need is given to what stands above them, unless somebody drew the edge.
+    void a_large_window_is_used() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment), {1280, 800});
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto* rows = page.findChild<QSplitter*>("watch_rows");
+        const auto upper = [&] { return rows->sizes().front(); };
+        const auto all = [&] { return rows->sizes().front() + rows->sizes().back(); };
+        QTRY_VERIFY2(upper() > 320, qPrintable(QString::number(upper())));  // three lanes need little
+        window->resize(1280, 1600);
+        QTRY_VERIFY2(std::abs(upper() - all() / 2) < 4 && all() > 1400, qPrintable(QString::number(upper())));
+        window->resize(1280, 800);
+        QTRY_VERIFY2(upper() < 420, qPrintable(QString::number(upper())));
+        auto* edge = rows->handle(1);
+        const QPoint from = edge->rect().center();
+        QTest::mousePress(edge, Qt::LeftButton, {}, from);
+        QTest::mouseMove(edge, from - QPoint(0, 60));
+        QTest::mouseRelease(edge, Qt::LeftButton, {}, from - QPoint(0, 60));
+        const int drawn = upper();
+        window->resize(1280, 1600);
+        QTRY_VERIFY(all() > 1400);
+        QTest::qWait(50);
+        QVERIFY2(upper() < drawn + 20, qPrintable(QString::number(upper())));
     }
 
     /// What the timeline draws is said beside it while no span or gap is selected.

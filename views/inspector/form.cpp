@@ -14,6 +14,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "views/theme/elided_edit.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -77,7 +78,7 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
     QLineEdit* line = nullptr;
     QWidget* editor = nullptr;
     if (choices.isEmpty()) {
-        editor = line = new QLineEdit;
+        editor = line = new ElidedEdit;
     } else {
         auto* box = new QComboBox;
         box->setEditable(true);

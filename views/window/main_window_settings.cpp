@@ -73,8 +73,9 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     recall_stop_rules();
     restoreGeometry(settings.value("geometry").toByteArray());
     for (auto* splitter : findChildren<QSplitter*>())
-        if (!splitter->objectName().isEmpty())
-            splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray());
+        if (!splitter->objectName().isEmpty() &&
+            splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray()))
+            splitter->setProperty(WatchPage::fits_by_itself, false);
     auto& list = compare_->list();
     auto* columns = list.view().horizontalHeader();
     list.set_parameter_columns(settings.value("columns/parameters").toStringList());
@@ -166,7 +167,9 @@ void MainWindow::store_layout() const {
     settings.setValue("columns/runs", compare_->list().view().horizontalHeader()->saveState());
     for (const auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())
-            settings.setValue("panes/" + splitter->objectName(), splitter->saveState());
+            settings.setValue("panes/" + splitter->objectName(), splitter->property(WatchPage::fits_by_itself).toBool()
+                                                                     ? QByteArray{}
+                                                                     : splitter->saveState());
 }
 
 }  // namespace skippipe

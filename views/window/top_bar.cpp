@@ -6,6 +6,7 @@
 
 #include "core/experiment/counts.h"
 #include "views/inspector/inspector.h"
+#include "views/theme/elided_edit.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -14,7 +15,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     : QWidget(parent),
       document_(document),
       planners_(planners),
-      name_(new QLineEdit),
+      name_(new ElidedEdit),
       state_(new QLabel),
       skip_words_(new QLabel),
       skip_(new QDoubleSpinBox),

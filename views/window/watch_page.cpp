@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/watch_page.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include <QAbstractItemView>
@@ -21,6 +23,11 @@
 #include "views/timeline/span_table.h"
 
 namespace skippipe {
+namespace {
+
+constexpr int least_top = 320;  ///< pixels of the upper row
+
+}  // namespace
 
 WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     : QWidget(parent),
@@ -51,6 +58,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       follow_(new QCheckBox(tr("Follow"))),
       runs_(new QComboBox),
       colour_(new QComboBox),
+      rows_(new QSplitter(Qt::Vertical)),
       content_(new QWidget),
       empty_(new QWidget),
       resume_(new QPushButton(tr("Resume"))) {
@@ -82,16 +90,17 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     top->addWidget(curves_);
     top->addWidget(idle_tabs());
     top->setSizes({330, 460, 420});
-    auto* all = new QSplitter(Qt::Vertical);
-    all->addWidget(top);
-    all->addWidget(timeline_area());
-    all->setSizes({320, 430});
-    all->setStretchFactor(1, 1);
+    rows_->addWidget(top);
+    rows_->addWidget(timeline_area());
+    rows_->setSizes({least_top, 430});
+    rows_->setStretchFactor(1, 1);
+    rows_->setProperty(fits_by_itself, true);
+    connect(rows_, &QSplitter::splitterMoved, this, [this] { rows_->setProperty(fits_by_itself, false); });
     top->setObjectName("watch_top");
-    all->setObjectName("watch_rows");
+    rows_->setObjectName("watch_rows");
     auto* content_column = new QVBoxLayout(content_);
     content_column->setContentsMargins(0, 0, 0, 0);
-    content_column->addWidget(all);
+    content_column->addWidget(rows_);
     curves_->set_empty_text(tr("Loss appears with the first iteration"));
 
     connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
@@ -145,6 +154,31 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
             [this](int index) { timeline_->set_colour_by(static_cast<ColourBy>(index)); });
     connect(runs_, &QComboBox::activated, this, [this] { show_run(runs_->currentData().toLongLong()); });
     refresh();
+}
+
+/// What the lanes do not need in a large window is the upper row's, up to half of all, unless somebody drew its edge:
+/// then it is not as high as it was made, though the window is.
+void WatchPage::fit_rows() {
+    if (!rows_->isVisible()) return;  // nothing has its size yet
+    constexpr int rounding = 3, bar = 44;
+    const auto sizes = rows_->sizes();
+    const int all = sizes.front() + sizes.back();
+    if (all == fitted_all_ && std::abs(sizes.front() - fitted_top_) > rounding)
+        rows_->setProperty(fits_by_itself, false);
+    if (!rows_->property(fits_by_itself).toBool()) return;
+    fitted_all_ = all;
+    fitted_top_ = std::max(least_top, std::min(all - timeline_->height_for_all_lanes() - bar, all / 2));
+    rows_->setSizes({fitted_top_, all - fitted_top_});
+}
+
+void WatchPage::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    QMetaObject::invokeMethod(this, &WatchPage::fit_rows, Qt::QueuedConnection);  // when its rows have their sizes
+}
+
+void WatchPage::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    QMetaObject::invokeMethod(this, &WatchPage::fit_rows, Qt::QueuedConnection);
 }
 
 /// Why nodes idle: by cause of what is selected, and of all stages and nodes beside each other.

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QSplitter>
 #include <QTabWidget>
 
 #include "views/curves/curve_panel.h"
@@ -57,6 +58,8 @@ public:
     const RunBookmarks& bookmarks() const { return bookmarks_; }
     void set_bookmarks(RunBookmarks bookmarks);
     /// What the run said, and how it is shown.
+    /// Property of panes that are as large as what they show, until somebody draws their edge.
+    static constexpr const char* fits_by_itself = "fits_by_itself";
     RunLog& log() { return *log_; }
     void show_log();
     /// Selects the longest transfer of a reduction in sight; where there is none there, of the run.
@@ -77,9 +80,14 @@ Q_SIGNALS:
     void told(const QString& what);  ///< a run was told something
     void bookmarks_changed();        ///< of the run that is shown, by whoever looks
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+
 private:
     enum class Grouping { none, stage, region, rank };
 
+    void fit_rows();
     QWidget* timeline_area();
     QWidget* timeline_bar();
     QWidget* details();
@@ -174,6 +182,7 @@ private:
         std::string name = {};
     };
     std::vector<ListedRun> listed_;
+    QSplitter* rows_;  ///< network, curves and idle times above, the timeline below
     QWidget *content_, *empty_;
     QPushButton* resume_;
     Grouping grouping_ = Grouping::none;
@@ -182,8 +191,9 @@ private:
     std::shared_ptr<const LineRows> lines_;
     RunBookmarks bookmarks_;
     QString hindrance_;
-    std::optional<double> back_after_s_;  ///< what was entered last
-    RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn
+    std::optional<double> back_after_s_;   ///< what was entered last
+    RunId run_ = 0, network_of_ = 0;       ///< network_of_: whose network is drawn
+    int fitted_top_ = 0, fitted_all_ = 0;  ///< pixels of the upper row that it was made to have, and of both rows then
     bool first_look_ = true;
 };
 

@@ -105,6 +105,7 @@ void WatchPage::refresh() {
     }
     zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
     timeline_->set_data(data->lanes);
+    fit_rows();
     show_bookmarks();
     show_lines();
     show_groups();
