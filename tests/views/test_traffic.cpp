@@ -164,6 +164,24 @@ private Q_SLOTS:
         QVERIFY(!item->is_empty());
     }
 
+    void names_of_regions_stand_above_what_flows() {
+        Document document;
+        Experiment e;
+        e.topology.regions.push_back({"here", 0, 0});
+        for (const char* id : {"a", "b", "c"}) e.topology.nodes.push_back({.id = id, .region = "here"});
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyScene scene(document, selection, false);
+        scene.show_traffic(traffic_at(small_run(), 7, 0, 8));
+        double name = 0, flow = 0, node = 0;
+        for (const auto* item : scene.items()) {
+            if (dynamic_cast<const RegionLabel*>(item) != nullptr) name = item->zValue();
+            if (dynamic_cast<const TrafficItem*>(item) != nullptr) flow = item->zValue();
+            if (dynamic_cast<const NodeItem*>(item) != nullptr) node = item->zValue();
+        }
+        QVERIFY(flow > 0 && name > flow && node > name);
+    }
+
     void the_slider_goes_through_what_is_in_sight() {
         ReplayBar bar;
         bar.set_range(10, 30);

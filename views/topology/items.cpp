@@ -440,7 +440,7 @@ void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
 }
 
 RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region), has_handle_(has_handle) {
-    setZValue(1);
+    setZValue(1.7);  // above what flows, below nodes
     setAcceptedMouseButtons(Qt::NoButton);
 }
 
