@@ -32,9 +32,10 @@ Work understand(const protocol::Job& job);
 RankSchedule schedule_of(const Work& work);
 
 /// Says of the rank's nodes that are on a GPU on which one. Throws InputError where it is not there or, with
-/// `check_memory`, its memory is too small for what they train; `gpus` says what this machine has, if it is asked.
+/// `check_memory`, its memory is too small for what they train; `look` says what this machine has, if it has to be
+/// known.
 void place_on_devices(Work& work, const RankSchedule& schedule, int rank, LocalRank local, bool check_memory,
-                      const std::function<AttachedGpus()>& gpus);
+                      const std::function<AttachedGpus()>& look);
 
 /// What a worker is there for.
 enum class JobKind { training, probe, evaluation };
