@@ -96,7 +96,8 @@ std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const s
     for (const auto& metric : metrics)
         if (metric.name == name && std::isfinite(metric.value))
             points.push_back({work_at(metric, axis, iteration), metric.value});
-    std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+    const auto before = [](const CurvePoint& a, const CurvePoint& b) { return a.x < b.x; };
+    if (!std::is_sorted(points.begin(), points.end(), before)) std::stable_sort(points.begin(), points.end(), before);
     return points;
 }
 

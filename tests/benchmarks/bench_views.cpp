@@ -32,6 +32,7 @@
 #include "core/experiment/io.h"
 #include "plugins/planners/all.h"
 #include "tests/benchmarks/bench_views/stored_record.h"
+#include "tests/views/borrowed.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/plot.h"
 #include "views/runs/run_list.h"
@@ -266,12 +267,12 @@ void many_curves() {
     CurvePanel panel;
     panel.resize(1000, 600);
     panel.show();
-    panel.show_runs(shown, 1);
+    panel.show_runs(borrowed(shown), 1);
     run_events(50);
     double new_s = 1e300, again_s = 1e300;
     for (int i = 0; i < repeats; ++i) {
         double from_s = thread_s();
-        panel.show_runs(shown, 1);
+        panel.show_runs(borrowed(shown), 1);
         QApplication::processEvents();
         new_s = std::min(new_s, thread_s() - from_s);
         from_s = thread_s();

@@ -14,6 +14,7 @@
 #include <QToolButton>
 #include <QXmlStreamReader>
 
+#include "tests/views/borrowed.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/curve_ticks.h"
 #include "views/theme/numbers.h"
@@ -58,6 +59,12 @@ QStringList labels_of(AxisKind kind, double begin, double end) {
     return inside;
 }
 
+CurveSet set_of(const std::vector<RunData>& runs, RunId baseline, const CurveChoice& choice) {
+    std::vector<const RunData*> pointers;
+    for (const auto& run : runs) pointers.push_back(&run);
+    return curve_set(pointers, baseline, choice);
+}
+
 }  // namespace
 
 class TestCurves : public QObject {
@@ -65,14 +72,14 @@ class TestCurves : public QObject {
 private Q_SLOTS:
     void a_run_keeps_its_colour() {
         const RunData one = run_of(1, 4), three = run_of(3, 4);
-        const auto both = curve_set({one, three}, 1, {}), alone = curve_set({three}, 0, {});
+        const auto both = set_of({one, three}, 1, {}), alone = set_of({three}, 0, {});
         const auto colour_of = [](const CurveSet& set, RunId run) {
             for (const auto& curve : set.curves)
                 if (curve.run == run) return curve.pen.color();
             return QColor{};
         };
         QCOMPARE(colour_of(both, 3), colour_of(alone, 3));
-        QCOMPARE(colour_of(curve_set({three, one}, 3, {}), 1), theme().stage(0));
+        QCOMPARE(colour_of(set_of({three, one}, 3, {}), 1), theme().stage(0));
         QVERIFY(colour_of(both, 1) != colour_of(both, 3));
         QCOMPARE(run_pen(9, 1).color(), run_pen(1, 1).color());
         QCOMPARE(run_pen(9, 1).style(), Qt::DashLine);
@@ -82,14 +89,14 @@ private Q_SLOTS:
 
     /// "Loss, with validation" keeps its word for several runs too.
     void validation_stands_beside_every_loss() {
-        const auto set = curve_set({run_of(1, 4), run_of(2, 4)}, 1, {});
+        const auto set = set_of({run_of(1, 4), run_of(2, 4)}, 1, {});
         QCOMPARE(set.curves.size(), 4U);
         QCOMPARE(set.curves[1].name, QString("Run 1, validation"));
         QVERIFY(set.curves[1].marks && !set.curves[0].marks);
         QCOMPARE(set.curves[1].pen.color(), set.curves[0].pen.color());
         QCOMPARE(set.curves[0].pen.widthF(), 3.0);
         QCOMPARE(set.curves[2].pen.widthF(), 1.75);
-        QCOMPARE(curve_set({run_of(1, 4)}, 0, {}).curves[0].name, QString("Training"));
+        QCOMPARE(set_of({run_of(1, 4)}, 0, {}).curves[0].name, QString("Training"));
     }
 
     /// Curves that lie on each other come apart: each less the baseline's where that has a value.
@@ -98,7 +105,7 @@ private Q_SLOTS:
         RunData other = run_of(2, 6);
         for (auto& metric : other.metrics)
             if (metric.name == "loss") metric.value += 0.01 * (metric.iteration + 1);
-        const auto set = curve_set({base, other}, 1, {.less_baseline = true});
+        const auto set = set_of({base, other}, 1, {.less_baseline = true});
         QVERIFY2(set.y_label.contains("less the baseline's"), qPrintable(set.y_label));
         const auto line_of = [&](const CurveSet& of, RunId run) {
             return *std::find_if(of.curves.begin(), of.curves.end(),
@@ -109,9 +116,9 @@ private Q_SLOTS:
         QCOMPARE(points.size(), 4U);  // no further than the baseline goes
         for (std::size_t i = 0; i < points.size(); ++i)
             QVERIFY(std::abs(points[i].y - 0.01 * (i + 1) - 0.001 * i) < 1e-9);
-        const auto smooth = curve_set({base, other}, 1, {.smoothing = 0.5, .less_baseline = true});
+        const auto smooth = set_of({base, other}, 1, {.smoothing = 0.5, .less_baseline = true});
         for (const auto& point : line_of(smooth, 1).smooth) QCOMPARE(point.y, 0.0);
-        QVERIFY(curve_set({base}, 1, {.less_baseline = true}).curves[0].points[0].y > 1);  // alone it is itself
+        QVERIFY(set_of({base}, 1, {.less_baseline = true}).curves[0].points[0].y > 1);  // alone it is itself
     }
 
     void metrics_follow_from_what_is_recorded() {
@@ -139,13 +146,13 @@ private Q_SLOTS:
         QCOMPARE(smooth[1].y, (0.25 * 4 + 0.5 * 8) / 0.75);
         QVERIFY(smooth[2].y > smooth[1].y && smooth[2].y < 8);
         QCOMPARE(smoothed(points, 0), points);
-        QVERIFY(curve_set({run_of(1, 9)}, 0, {}).curves[0].smooth.empty());
-        const auto set = curve_set({run_of(1, 9)}, 0, {.smoothing = 0.9});
+        QVERIFY(set_of({run_of(1, 9)}, 0, {}).curves[0].smooth.empty());
+        const auto set = set_of({run_of(1, 9)}, 0, {.smoothing = 0.9});
         QCOMPARE(set.curves[0].points.size(), set.curves[0].smooth.size());
         QVERIFY(set.curves[1].smooth.empty());  // validations are few
         CurvePanel panel;
         const RunData run = run_of(1, 9);
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         const int raw = panel.point_count();
         panel.set_smoothing(0.9);
         QCOMPARE(panel.point_count(), raw + 9);
@@ -168,17 +175,17 @@ private Q_SLOTS:
         QCOMPARE(ways[1].keys[1], ways[1].keys[2]);
         QVERIFY(ways[1].keys[0] != ways[1].keys[1]);
         QVERIFY(groupings({&runs[0]}).empty());
-        const auto set = curve_set(runs, 1, {.groups = ways[1].keys});
+        const auto set = set_of(runs, 1, {.groups = ways[1].keys});
         QCOMPARE(set.curves.size(), 2U);
         QCOMPARE(set.curves[1].name, QString("skip ratio 0.25, 2 runs"));
         QCOMPARE(set.curves[1].points[3].y, (set.curves[1].low[3].y + set.curves[1].high[3].y) / 2);
         QCOMPARE(set.curves[1].pen.color(), run_pen(2, 1).color());
         CurvePanel panel;
-        panel.show_runs(shown, 1);
+        panel.show_runs(borrowed(shown), 1);
         panel.group_by("Skip ratio");
         QCOMPARE(panel.charts()[0]->set().curves.size(), 2U);
         QVERIFY(panel.exported(CurveFormat::svg).contains("<polygon"));
-        panel.show_runs({&runs[0], &runs[2]}, 1);  // the choice stays for others
+        panel.show_runs(borrowed({&runs[0], &runs[2]}), 1);  // the choice stays for others
         QCOMPARE(panel.charts()[0]->readout(), set.curves[0].name + "\nskip ratio 0.25, 1 run");
         panel.group_by({});
         QCOMPARE(panel.charts()[0]->set().curves.size(), 4U);
@@ -210,7 +217,7 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"perplexity", "iteration_s"});
-        panel.show_runs({&first, &second}, 1);
+        panel.show_runs(borrowed({&first, &second}), 1);
         QCOMPARE(panel.charts().size(), 2U);
         panel.charts()[0]->set_crosshair(3.2);
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  300\nRun 2, gpipe  301"));
@@ -235,11 +242,11 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"perplexity"});
-        panel.show_runs({all[0], all[9]}, 1);
+        panel.show_runs(borrowed({all[0], all[9]}), 1);
         auto& plot = panel.charts()[0]->plot();
         QCOMPARE(plot.graph(1)->pen().style(), Qt::DashLine);
         QVERIFY(!plot.notAntialiasedElements().testFlag(QCP::aePlottables));
-        panel.show_runs(all, 1);
+        panel.show_runs(borrowed(all), 1);
         QCOMPARE(panel.charts()[0]->plot().graphCount(), 30);
         QCOMPARE(panel.charts()[0]->plot().graph(9)->pen().style(), Qt::SolidLine);
         QCOMPARE(panel.charts()[0]->plot().graph(0)->pen().widthF(), 3.0);
@@ -251,18 +258,18 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"loss", "idle_share", "no such metric"});
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         QCOMPARE(panel.charts().size(), 2U);
         const auto all = panel.x_range();
         QCOMPARE(panel.charts()[1]->x_range(), all);
         panel.charts()[1]->plot().xAxis->setRange(4, 8);
         QCOMPARE(panel.x_range(), std::pair(4.0, 8.0));
         run = run_of(1, 14);
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         QCOMPARE(panel.x_range(), std::pair(4.0, 8.0));
         panel.set_follows(true);
         run = run_of(1, 16);
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         QCOMPARE(panel.x_range(), std::pair(6.0, 10.0));
         panel.set_metrics({});
         QCOMPARE(panel.charts().size(), 1U);
@@ -273,7 +280,7 @@ private Q_SLOTS:
         RunData run = run_of(1, 11);
         CurvePanel panel;
         panel.resize(700, 500);
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         auto& plot = panel.charts()[0]->plot();
@@ -291,7 +298,7 @@ private Q_SLOTS:
         const auto near = panel.x_range();
         QVERIFY2(near.first > all.first && near.second < all.second, "a drag zooms");
         run = run_of(1, 14);
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         QCOMPARE(panel.x_range(), near);
         QTest::mouseDClick(&plot, Qt::LeftButton, {}, inside.center());
         QTRY_VERIFY(panel.x_range().second > 13);
@@ -307,7 +314,7 @@ private Q_SLOTS:
         const RunData run = run_of(1, 11);
         CurvePanel panel;
         panel.resize(700, 500);
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         QCOMPARE(panel.charts()[0]->set().curves.front().points.front().x, 0.0);
@@ -336,9 +343,9 @@ private Q_SLOTS:
             return model->item(box->findText("Money"))->isEnabled();
         };
         QVERIFY(!offered());
-        panel.show_runs({&plain_run});
+        panel.show_runs(borrowed({&plain_run}));
         QVERIFY(!offered());
-        panel.show_runs({&plain_run, &priced}, 1);
+        panel.show_runs(borrowed({&plain_run, &priced}), 1);
         QVERIFY(offered());
         panel.set_axis(WorkAxis::money);
         QCOMPARE(panel.charts()[0]->set().curves.front().run, RunId{2});
@@ -369,7 +376,7 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"loss", "iteration_s"});
-        panel.show_runs({&first, &second}, 1);
+        panel.show_runs(borrowed({&first, &second}), 1);
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         const auto lines = QString::fromUtf8(panel.exported(CurveFormat::csv)).split('\n', Qt::SkipEmptyParts);
@@ -406,7 +413,7 @@ private Q_SLOTS:
         const RunData first = run_of(1, 400), second = run_of(9, 400);
         auto panel = std::make_unique<CurvePanel>();
         panel->resize(700, 500);
-        panel->show_runs({&first, &second}, 1);
+        panel->show_runs(borrowed({&first, &second}), 1);
         panel->show();
         QVERIFY(QTest::qWaitForWindowExposed(panel.get()));
         std::vector<std::function<QByteArray()>> makers;
@@ -430,13 +437,13 @@ private Q_SLOTS:
     void a_legend_names_runs_once() {
         const RunData first = run_of(1, 4), second = run_of(2, 4);
         CurvePanel panel;
-        panel.show_runs({&first, &second}, 1);
+        panel.show_runs(borrowed({&first, &second}), 1);
         auto& chart = *panel.charts()[0];
         QCOMPARE(chart.readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
         chart.set_crosshair(2);
         QVERIFY2(chart.readout().startsWith("Run 1, gpipe  5.80\nRun 2, gpipe  5.80"), qPrintable(chart.readout()));
         QVERIFY(chart.set().y_label.contains("validation"));
-        panel.show_runs({&first});
+        panel.show_runs(borrowed({&first}));
         chart.set_crosshair({});
         QCOMPARE(chart.readout(), QString("Training\nValidation"));
     }
@@ -447,7 +454,7 @@ private Q_SLOTS:
         std::erase_if(run.metrics, [](const Metric& metric) { return metric.name != "iteration_s"; });
         CurvePanel panel;
         panel.set_empty_text("No loss", {"iteration_s"});
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         panel.show();
         auto* button = panel.findChild<QPushButton*>("instead");
         QVERIFY(button->isVisible());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/views/borrowed.h"
 #include "views/compare/differences.h"
 #include "views/compare/race_panel.h"
 #include "views/curves/curve_panel.h"
@@ -41,6 +42,12 @@ const DifferenceRow* row(const std::vector<DifferenceRow>& rows, const QString& 
 
 QString plain(QString text) { return text.replace(QChar(0x2009), ' '); }
 
+QString words_of(const std::vector<RunData>& runs, RunId baseline, const std::string& metric, WorkAxis x) {
+    std::vector<const RunData*> pointers;
+    for (const auto& run : runs) pointers.push_back(&run);
+    return equal_words(pointers, baseline, metric, x);
+}
+
 }  // namespace
 
 class TestEqualViews : public QObject {
@@ -65,30 +72,30 @@ private Q_SLOTS:
 
     void words_say_what_is_equal() {
         const std::vector<RunData> runs{run_of(1, 3e12, 2e6), run_of(2, 2e12, 1e6)};
-        QCOMPARE(plain(equal_words(runs, 1, "validation_loss", WorkAxis::block_flops)),
+        QCOMPARE(plain(words_of(runs, 1, "validation_loss", WorkAxis::block_flops)),
                  QStringLiteral("Equal block FLOPs. At 4.00 TFLOP, where run 2 ends: run 1 3.67, run 2 3.00. To reach "
                                 "3.00, run 2 needs 0.667 × run 1's block FLOPs."));
-        QVERIFY(plain(equal_words(runs, 1, "validation_loss", WorkAxis::network_time))
+        QVERIFY(plain(words_of(runs, 1, "validation_loss", WorkAxis::network_time))
                     .startsWith("Equal network time. At 20.0 s: run 1 3.00, run 2 3.00."));
-        QCOMPARE(equal_words(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));
-        QVERIFY(equal_words(runs, 1, "loss", WorkAxis::iteration)
+        QCOMPARE(words_of(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));
+        QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration)
                     .startsWith("Equal iterations of 30 microbatches each. At iteration 1:"));
         auto uneven = runs;
         uneven[1].iteration->microbatches = 60;
-        QVERIFY(equal_words(uneven, 1, "loss", WorkAxis::iteration)
+        QVERIFY(words_of(uneven, 1, "loss", WorkAxis::iteration)
                     .startsWith("Equal iterations, but of 30 and 60 microbatches."));
-        QVERIFY(equal_words({runs[0]}, 1, "loss", WorkAxis::block_flops).isEmpty());
+        QVERIFY(words_of({runs[0]}, 1, "loss", WorkAxis::block_flops).isEmpty());
     }
 
     void curves_run_over_flops() {
         const RunData full = run_of(1, 3e12, 2e6), skip = run_of(2, 2e12, 1e6);
         CurvePanel panel;
         panel.resize(600, 400);
-        panel.show_runs({&full, &skip}, 1);
+        panel.show_runs(borrowed({&full, &skip}), 1);
         panel.set_axis(WorkAxis::block_flops);
         QCOMPARE(panel.point_count(), 4 + 6);  // and validations
         QVERIFY(panel.equal_text().startsWith("Equal block FLOPs. At "));
-        panel.show_runs({&full});
+        panel.show_runs(borrowed({&full}));
         QVERIFY(panel.equal_text().isEmpty());
     }
 
@@ -141,7 +148,7 @@ private Q_SLOTS:
         RunData run = run_of(1, 3e12, 2e6);
         CurvePanel panel;
         panel.resize(600, 400);
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         const auto all = panel.x_range();
@@ -156,13 +163,13 @@ private Q_SLOTS:
         const auto zoomed = panel.x_range();
         QVERIFY(zoomed.second - zoomed.first < all.second - all.first);
         run.metrics.push_back({99, 9, "loss", 1, 90, 9, 900});
-        panel.show_runs({&run});
+        panel.show_runs(borrowed({&run}));
         QCOMPARE(panel.x_range(), zoomed);
         QTest::mouseDClick(plot, Qt::LeftButton, {}, middle.toPoint());
         QVERIFY(panel.x_range().second > all.second);
         const RunData other = run_of(2, 1, 1);
         QApplication::sendEvent(plot, &wheel);
-        panel.show_runs({&other});
+        panel.show_runs(borrowed({&other}));
         QCOMPARE(panel.x_range(), all);
     }
 };

@@ -157,7 +157,9 @@ void ComparePage::refresh() {
     show_differences(runs);
     auto drawn = runs;
     std::erase_if(drawn, [this](const RunData* run) { return list_->marks().hides(run->info.id); });
-    curves_->show_runs(drawn, runs.empty() ? 0 : runs.front()->info.id);
+    auto seen = data_;
+    std::erase_if(seen, [this](const auto& run) { return list_->marks().hides(run->info.id); });
+    curves_->show_runs(seen, runs.empty() ? 0 : runs.front()->info.id);
     curves_->set_empty_text(drawn.empty() && !runs.empty()
                                 ? tr("All selected runs are hidden; a click on a run's colour in the list shows it")
                                 : tr("The selected runs have no values of this kind"));

@@ -20,10 +20,10 @@ QString words(std::string_view text) { return QString::fromUtf8(text.data(), sta
 QString run_name(const RunData& run) { return QObject::tr("run %1").arg(run.info.id); }
 
 /// "Equal iterations, but of 30 and 60 microbatches" where they are not the same.
-QString held_equal(const std::vector<RunData>& runs, WorkAxis x) {
+QString held_equal(const std::vector<const RunData*>& runs, WorkAxis x) {
     QStringList sizes;
-    for (const auto& run : runs)
-        if (const QString size = run.iteration ? QString::number(run.iteration->microbatches) : QString{};
+    for (const auto* run : runs)
+        if (const QString size = run->iteration ? QString::number(run->iteration->microbatches) : QString{};
             !size.isEmpty() && !sizes.contains(size))
             sizes << size;
     const QString equal = QObject::tr("Equal %1").arg(words(describe(x)));
@@ -79,15 +79,15 @@ std::vector<CurvePoint> curve_points(const RunData& run, const std::string& name
     return curve_points(made, name, x, iteration);
 }
 
-QString equal_words(const std::vector<RunData>& runs, RunId baseline, const std::string& metric, WorkAxis x) {
+QString equal_words(const std::vector<const RunData*>& runs, RunId baseline, const std::string& metric, WorkAxis x) {
     if (runs.size() < 2) return {};
     QString text = held_equal(runs, x) + '.';
     if (metric != "loss" && metric != "validation_loss" && metric != "bits_per_byte") return text;
     std::vector<std::vector<CurvePoint>> curves;
     std::size_t base = 0;
-    for (const auto& run : runs) {
-        if (run.info.id == baseline) base = curves.size();
-        curves.push_back(curve_points(run, metric, x));
+    for (const auto* run : runs) {
+        if (run->info.id == baseline) base = curves.size();
+        curves.push_back(curve_points(*run, metric, x));
     }
     const auto view = equal_view(curves, base);
     if (!view.common_x) return text;
@@ -95,13 +95,14 @@ QString equal_words(const std::vector<RunData>& runs, RunId baseline, const std:
     QStringList values, reached;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const auto& run = view.runs[i];
-        if (run.value) values << QStringLiteral("%1 %2").arg(run_name(runs[i]), three_digits(*run.value));
+        if (run.value) values << QStringLiteral("%1 %2").arg(run_name(*runs[i]), three_digits(*run.value));
         if (run.share && i != base)
             reached << QObject::tr("%1 needs %2 × %3's %4")
-                           .arg(run_name(runs[i]), three_digits(*run.share), run_name(runs[base]), words(describe(x)));
+                           .arg(run_name(*runs[i]), three_digits(*run.share), run_name(*runs[base]),
+                                words(describe(x)));
     }
     text += ' ' + (x == WorkAxis::iteration ? QObject::tr("At iteration %1").arg(at) : QObject::tr("At %1").arg(at));
-    if (view.shortest) text += QObject::tr(", where %1 ends").arg(run_name(runs[*view.shortest]));
+    if (view.shortest) text += QObject::tr(", where %1 ends").arg(run_name(*runs[*view.shortest]));
     text += ": " + values.join(", ") + '.';
     if (!reached.isEmpty())
         text += ' ' + QObject::tr("To reach %1, %2.").arg(three_digits(*view.target), reached.join(", "));

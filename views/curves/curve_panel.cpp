@@ -38,9 +38,9 @@ QToolButton* menu_button(const QString& text, const QString& tip) {
     return button;
 }
 
-std::vector<RunId> ids_of(const std::vector<RunData>& runs) {
+std::vector<RunId> ids_of(const std::vector<const RunData*>& runs) {
     std::vector<RunId> ids;
-    for (const auto& run : runs) ids.push_back(run.info.id);
+    for (const auto* run : runs) ids.push_back(run->info.id);
     return ids;
 }
 
@@ -223,29 +223,18 @@ void CurvePanel::resizeEvent(QResizeEvent* event) {
     arrange();
 }
 
-void CurvePanel::show_runs(const std::vector<const RunData*>& runs, RunId baseline) {
+void CurvePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& runs, RunId baseline) {
     const auto before = ids_of(shown_);
+    held_ = runs;
+    std::erase(held_, nullptr);
     shown_.clear();
-    std::vector<RunId> now;
-    for (const auto* run : runs)
-        if (run != nullptr) now.push_back(run->info.id);
-    if (now != before) {
-        auto there = runs;
-        std::erase(there, nullptr);
-        groupings_ = groupings(there);
+    for (const auto& run : held_) shown_.push_back(run.get());
+    if (ids_of(shown_) != before) {
+        groupings_ = groupings(shown_);
         fill_groups();
     }
-    for (const auto* run : runs) {
-        if (run == nullptr) continue;
-        RunData part;
-        part.info = run->info;
-        part.metrics = run->metrics;
-        part.iteration = run->iteration;
-        part.idle_of_iteration = run->idle_of_iteration;
-        shown_.push_back(std::move(part));
-    }
     offer_money(std::any_of(shown_.begin(), shown_.end(),
-                            [](const RunData& run) { return run.iteration && run.iteration->money; }));
+                            [](const RunData* run) { return run->iteration && run->iteration->money; }));
     baseline_ = baseline;
     keeps_range_ = keeps_range_ && ids_of(shown_) == before;
     draw();

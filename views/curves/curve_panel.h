@@ -25,8 +25,8 @@ class CurvePanel : public QWidget {
 public:
     explicit CurvePanel(QWidget* parent = nullptr);
 
-    /// The runs to draw; `baseline` (may be 0) is the thick one. Pointers are not kept.
-    void show_runs(const std::vector<const RunData*>& runs, RunId baseline = 0);
+    /// The runs to draw; `baseline` (may be 0) is the thick one. Those that are null are left out.
+    void show_runs(const std::vector<std::shared_ptr<const RunData>>& runs, RunId baseline = 0);
     /// What stands where there is nothing to draw, and the charts that a button offers instead; none: no button.
     void set_empty_text(const QString& text, const std::vector<std::string>& instead = {});
     /// Metrics of `curve_metrics`, in its order; none of them: the first.
@@ -90,8 +90,9 @@ private:
     std::vector<CurveChart*> charts_;
     QMenu* group_menu_ = nullptr;
     std::vector<Grouping> groupings_;
-    QString group_;               ///< the name of the one in use
-    std::vector<RunData> shown_;  ///< what curves need of them
+    QString group_;  ///< the name of the one in use
+    std::vector<std::shared_ptr<const RunData>> held_;
+    std::vector<const RunData*> shown_;  ///< the same
     RunId baseline_ = 0;
     double smoothing_ = 0, last_x_ = 0;  ///< where the longest curve ended when it was drawn last
     bool keeps_range_ = false;           ///< who looks chose what is in sight

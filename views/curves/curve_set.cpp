@@ -28,7 +28,7 @@ void add_curve(CurveSet& set, const RunData& run, const std::string& metric, con
 }
 
 /// A curve a group: the mean of its runs, and between which values they lie.
-void add_groups(CurveSet& set, const std::vector<RunData>& runs, const QStringList& groups) {
+void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QStringList& groups) {
     QStringList told;
     for (std::size_t first = 0; first < runs.size(); ++first) {
         const QString& word = groups[static_cast<qsizetype>(first)];
@@ -37,11 +37,11 @@ void add_groups(CurveSet& set, const std::vector<RunData>& runs, const QStringLi
         std::vector<std::vector<CurvePoint>> curves;
         for (std::size_t i = first; i < runs.size(); ++i)
             if (groups[static_cast<qsizetype>(i)] == word)
-                if (auto points = curve_points(runs[i], set.choice.metric, set.choice.x); !points.empty())
+                if (auto points = curve_points(*runs[i], set.choice.metric, set.choice.x); !points.empty())
                     curves.push_back(std::move(points));
         auto band = mean_band(curves);
         if (band.mean.empty()) continue;
-        const RunId run = runs[first].info.id;
+        const RunId run = runs[first]->info.id;
         const auto count = static_cast<int>(curves.size());
         Curve curve{
             .run = run,
@@ -105,7 +105,7 @@ QString axis_label(WorkAxis axis) {
     return {};
 }
 
-CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const CurveChoice& choice) {
+CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, const CurveChoice& choice) {
     CurveSet set;
     set.choice = choice;
     set.x_label = axis_label(choice.x);
@@ -120,12 +120,9 @@ CurveSet curve_set(const std::vector<RunData>& runs, RunId baseline, const Curve
     }
     const bool several = runs.size() > 1;
     if (several && choice.metric == "loss") set.y_label += QObject::tr("; ○ validation");
-    std::vector<const RunData*> pointers;
-    pointers.reserve(runs.size());
-    for (const auto& run : runs) pointers.push_back(&run);
-    const QStringList apart = told_apart(pointers);
+    const QStringList apart = told_apart(runs);
     for (qsizetype i = 0; i < apart.size(); ++i) {
-        const RunData& run = *pointers[static_cast<std::size_t>(i)];
+        const RunData& run = *runs[static_cast<std::size_t>(i)];
         const QPen pen = run_pen(run.info.id, several && run.info.id == baseline ? thick_line : thin_line);
         const QString name = QObject::tr("Run %1, %2").arg(run.info.id).arg(apart[i]);
         const bool validated = choice.metric == "loss";

@@ -95,7 +95,7 @@ void WatchPage::refresh() {
     curves_->set_empty_text(simulated ? tr("A simulation computes nothing, so it has no loss")
                                       : tr("Loss appears with the first iteration"),
                             simulated ? std::vector<std::string>{"iteration_s"} : std::vector<std::string>{});
-    curves_->show_runs({data});
+    curves_->show_runs({shown_});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
     if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
         // Begin with two iterations rather than with all of them squeezed together.
