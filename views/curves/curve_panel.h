@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <array>
+#include <memory>
 #include <vector>
 
 #include <QWidget>
@@ -13,6 +14,7 @@ class QComboBox;
 class QGridLayout;
 class QLabel;
 class QMenu;
+class QPushButton;
 class QScrollArea;
 class QToolButton;
 
