@@ -9,6 +9,7 @@
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
+#include "views/theme/elided_combo.h"
 #include "views/theme/elided_edit.h"
 #include "views/topology/edits.h"
 
@@ -279,6 +280,26 @@ private Q_SLOTS:
         plain.setText("Short");
         QCOMPARE(field.seen_text(), QString("Short"));
         QVERIFY(picture(field) == picture(plain));
+    }
+
+    void long_choices_end_in_an_ellipsis() {
+        QWidget window;
+        ElidedCombo box(&window);
+        QComboBox plain(&window);
+        box.addItem("Run 2, Quick start, full pipeline, skippipe-joint, finished");
+        plain.addItem(box.currentText());
+        for (auto* one : {static_cast<QComboBox*>(&box), &plain}) {
+            one->resize(200, 28);
+            one->setEnabled(false);  // neither is under the mouse, nor has the keys
+        }
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        const QString seen = box.seen_text();
+        QVERIFY2(seen.startsWith("Run 2, Quick") && seen.endsWith(QChar(0x2026)), qPrintable(seen));
+        const auto picture = [](QWidget& of) { return of.grab().toImage(); };
+        QVERIFY(picture(box) != picture(plain));
+        plain.setItemText(0, seen);
+        QVERIFY(picture(box) == picture(plain));
     }
 
     void labels_say_what_a_field_is() {

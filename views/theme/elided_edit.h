@@ -21,7 +21,7 @@ protected:
     bool event(QEvent* event) override {
         if (event->type() != QEvent::ToolTip || !toolTip().isEmpty() || seen_text() == text())
             return QLineEdit::event(event);
-        QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), text(), this);
+        QToolTip::showText(dynamic_cast<QHelpEvent*>(event)->globalPos(), text(), this);
         return true;
     }
     void paintEvent(QPaintEvent* event) override {

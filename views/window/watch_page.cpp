@@ -15,6 +15,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "views/theme/elided_combo.h"
 #include "views/theme/elided_label.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -56,7 +57,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       log_(new RunLog(feed)),
       details_(new QTabWidget),
       follow_(new QCheckBox(tr("Follow"))),
-      runs_(new QComboBox),
+      runs_(new ElidedCombo),
       colour_(new QComboBox),
       rows_(new QSplitter(Qt::Vertical)),
       content_(new QWidget),
