@@ -276,7 +276,10 @@ std::string view_text(const Compared& all, WorkAxis axis) {
             [](const EqualRun& run) { return number(run.value); });
         row(fmt::format("{}, last", name), [](const EqualRun& run) { return number(run.last_value); });
         row("  which is at", [&](const EqualRun& run) { return at(run.end_x); });
-        row(fmt::format("reaches {:.4f} at", *view.target), [&](const EqualRun& run) { return at(run.reaches_x); });
+        row(fmt::format("reaches {:.4f} at", *view.target), [&](const EqualRun& run) {
+            if (!run.reaches) return std::string{no_number};
+            return run.reaches->x ? at(run.reaches->x) : "by " + at(run.reaches->by);
+        });
         if (view.shortest)
             words += fmt::format("{}: run {} ends at {}; what the others did after that is left out\n", name,
                                  all.runs[*view.shortest].id, format_work(*view.common_x, axis));
@@ -286,7 +289,12 @@ std::string view_text(const Compared& all, WorkAxis axis) {
                                      all.runs[i].id, *view.target, *view.runs[i].share, describe(axis));
     }
     if (rows.size() == 1) return fmt::format("Equal {}: these runs recorded no losses\n", describe(axis));
-    return table(rows) + words + "Between two measurements a loss is taken as linear\n";
+    return table(rows) + words +
+           fmt::format(
+               "Between two readings a loss is taken as linear, unless they are further apart than {:.0f} % of the "
+               "run: "
+               "then nothing is said of what lies between\n",
+               100 * widest_gap);
 }
 
 void add_accounting(const Compared& all, const std::vector<WorkAxis>& axes, nlohmann::ordered_json& json) {

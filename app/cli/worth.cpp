@@ -77,6 +77,9 @@ void print_worths_json(const SkipWorths& worths) {
         json["rows"].push_back({{"skip_ratio", row.skip_ratio},
                                 {"iteration_seconds", row.iteration_s},
                                 {"runs", row.runs},
+                                {"there", row.there},
+                                {"readings", row.readings},
+                                {"there_by_iterations", optional_number(row.by_iterations)},
                                 {"iterations", spread_json(row.iterations)},
                                 {"network_seconds", spread_json(row.network_s)},
                                 {"money", spread_json(row.money)}});
@@ -100,10 +103,14 @@ void print_worths(const SkipWorths& worths, const WorthOptions& options) {
                                        [](const SkipWorth& row) { return row.money.mean.value_or(0) > 0; });
     if (has_money) rows[0].insert(rows[0].begin() + 6, "money");
     for (const auto& row : worths.rows) {
-        auto& line = rows.emplace_back(std::vector<std::string>{
-            fmt::format("{}", row.skip_ratio), std::to_string(row.runs), std::to_string(row.network_s.values.size()),
-            format_seconds(row.iteration_s), band_words(row.iterations, plain),
-            band_words(row.network_s, [](double s) { return format_seconds(s); })});
+        auto& line = rows.emplace_back(
+            std::vector<std::string>{fmt::format("{}", row.skip_ratio), std::to_string(row.runs),
+                                     std::to_string(row.there), format_seconds(row.iteration_s),
+                                     row.iterations.values.size() < row.there ? "by " + plain(*row.by_iterations)
+                                                                              : band_words(row.iterations, plain),
+                                     row.iterations.values.size() < row.there
+                                         ? "by " + format_seconds(*row.by_iterations * row.iteration_s)
+                                         : band_words(row.network_s, [](double s) { return format_seconds(s); })});
         if (has_money) line.push_back(band_words(row.money, plain));
         line.push_back(row.network_s.share ? fmt::format("{:.3f} x", *row.network_s.share) : std::string{no_number});
         line.push_back(row.network_s.p ? fmt::format("{:.3g}", *row.network_s.p) : std::string{no_number});
@@ -112,7 +119,8 @@ void print_worths(const SkipWorths& worths, const WorthOptions& options) {
         << fmt::format("Time of the drawn network until {} is {:.4f}\n", options.metric, worths.target.value_or(0))
         << table(rows)
         << "Iterations: tokens that the runs needed, by those of an iteration; least and most over their seeds. p: "
-           "Welch's test of network time against the first row\n";
+           "Welch's test of network time against the first row. \"by\": so few readings that what lies between them "
+           "is not known\n";
 }
 
 void worth(const WorthOptions& options, Context& context) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,6 +50,11 @@ double between(const CurvePoint& a, const CurvePoint& b, double x) {
     return b.x > a.x ? a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x) : b.y;
 }
 
+bool are_near(const std::vector<CurvePoint>& curve, const CurvePoint& a, const CurvePoint& b) {
+    const double length = curve.back().x - curve.front().x;
+    return b.x - a.x <= widest_gap * length * (1 + 1e-9);
+}
+
 nlohmann::ordered_json number(const std::optional<double>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
@@ -62,12 +68,29 @@ std::optional<double> value_at(const std::vector<CurvePoint>& curve, double x) {
     return after == curve.end() ? curve.back().y : between(*std::prev(after), *after, x);
 }
 
-std::optional<double> first_at_or_below(const std::vector<CurvePoint>& curve, double value) {
+std::optional<double> measured_at(const std::vector<CurvePoint>& curve, double x) {
+    const auto value = value_at(curve, x);
+    if (!value) return value;
+    const auto after =
+        std::upper_bound(curve.begin(), curve.end(), x, [](double at, const CurvePoint& p) { return at < p.x; });
+    const auto& before = *std::prev(after);
+    if (after == curve.end() || are_near(curve, before, *after)) return value;
+    // Sums of the same times may be rounded apart.
+    const double rounding = 1e-12 * (std::abs(before.x) + std::abs(after->x));
+    return x - before.x <= rounding || after->x - x <= rounding ? value : std::nullopt;
+}
+
+std::optional<Arrival> arrival(const std::vector<CurvePoint>& curve, double value) {
     const auto found = std::find_if(curve.begin(), curve.end(), [value](const CurvePoint& p) { return p.y <= value; });
     if (found == curve.end()) return std::nullopt;
-    if (found == curve.begin() || found->y == value) return found->x;
+    if (found == curve.begin()) return Arrival{{}, found->x, found->x};
     const auto& before = *std::prev(found);
-    return before.x + (found->x - before.x) * (before.y - value) / (before.y - found->y);
+    Arrival arrival{before.x, found->x, {}};
+    if (found->y == value)
+        arrival.x = found->x;
+    else if (are_near(curve, before, *found))
+        arrival.x = before.x + (found->x - before.x) * (before.y - value) / (before.y - found->y);
+    return arrival;
 }
 
 std::string_view to_string(WorkAxis axis) { return axes[static_cast<std::size_t>(axis)].name; }
@@ -101,6 +124,20 @@ std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const s
     return points;
 }
 
+std::string loss_to_compare(const std::vector<const std::vector<Metric>*>& runs) {
+    const auto readings = [](const std::vector<Metric>& metrics, const char* name) {
+        return std::count_if(metrics.begin(), metrics.end(), [name](const Metric& one) { return one.name == name; });
+    };
+    const auto fewest = [&](const char* name) {
+        std::ptrdiff_t least = runs.empty() ? 0 : std::numeric_limits<std::ptrdiff_t>::max();
+        for (const auto* metrics : runs) least = std::min<std::ptrdiff_t>(least, readings(*metrics, name));
+        return least;
+    };
+    constexpr auto needed = static_cast<std::ptrdiff_t>(1 / widest_gap) + 1;
+    const auto validations = fewest("validation_loss");
+    return validations < needed && fewest("loss") > validations ? "loss" : "validation_loss";
+}
+
 EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::size_t baseline) {
     EqualView view;
     view.runs.resize(curves.size());
@@ -120,12 +157,13 @@ EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::si
     if (!view.common_x) return view;
     if (furthest <= *view.common_x * (1 + 1e-12)) view.shortest.reset();  // sums of the same times, rounded apart
     for (std::size_t i = 0; i < curves.size(); ++i) {
-        view.runs[i].value = value_at(curves[i], *view.common_x);
-        view.runs[i].reaches_x = first_at_or_below(curves[i], *view.target);
+        view.runs[i].value = measured_at(curves[i], *view.common_x);
+        view.runs[i].reaches = arrival(curves[i], *view.target);
     }
-    const double base = baseline < curves.size() ? view.runs[baseline].reaches_x.value_or(0) : 0;
+    const auto reaches_x = [](const EqualRun& run) { return run.reaches ? run.reaches->x : std::nullopt; };
+    const double base = baseline < curves.size() ? reaches_x(view.runs[baseline]).value_or(0) : 0;
     for (auto& run : view.runs)
-        if (base > 0 && run.reaches_x) run.share = *run.reaches_x / base;
+        if (const auto x = reaches_x(run); base > 0 && x) run.share = *x / base;
     return view;
 }
 
@@ -139,7 +177,8 @@ nlohmann::ordered_json to_json(const EqualView& view) {
         json["runs"].push_back({{"value", number(run.value)},
                                 {"last_value", number(run.last_value)},
                                 {"end_x", number(run.end_x)},
-                                {"reaches_target_x", number(run.reaches_x)},
+                                {"reaches_target_x", number(run.reaches ? run.reaches->x : std::nullopt)},
+                                {"at_target_by_x", number(run.reaches ? std::optional{run.reaches->by} : std::nullopt)},
                                 {"share_of_baseline", number(run.share)}});
     return json;
 }

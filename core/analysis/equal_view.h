@@ -37,16 +37,35 @@ std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const s
 
 /// Linear between points; none outside the curve's ends.
 std::optional<double> value_at(const std::vector<CurvePoint>& curve, double x);
-/// Where the curve is at or below a value for the first time, linear between points; none: it never is.
-std::optional<double> first_at_or_below(const std::vector<CurvePoint>& curve, double value);
+
+/// Readings that are further apart than this share of their curve's length say nothing of what lies between them: a
+/// line from the first to the last of two readings would be taken for a training.
+inline constexpr double widest_gap = 0.25;
+
+/// As `value_at`, but none between readings that are further apart than `widest_gap`.
+std::optional<double> measured_at(const std::vector<CurvePoint>& curve, double x);
+
+/// Where a curve is first at or below a value: after `after`, its last reading above it (absent: the first one is not),
+/// and by `by`, its first one that is not.
+struct Arrival {
+    std::optional<double> after;
+    double by = 0;
+    std::optional<double> x;  ///< linear between the two; absent where they are further apart than `widest_gap`
+};
+/// None: it never is.
+std::optional<Arrival> arrival(const std::vector<CurvePoint>& curve, double value);
+
+/// The loss to compare trainings by: "validation_loss", unless one of them has so few readings of it that nothing lies
+/// near enough to be told; then "loss", of which each iteration has one.
+std::string loss_to_compare(const std::vector<const std::vector<Metric>*>& runs);
 
 /// One run in a view.
 struct EqualRun {
     std::optional<double> end_x, last_value;  ///< where its curve ends; absent: it has no points
     std::optional<double>
-        value;  ///< at the view's common_x, linear between neighbours; absent where its curve begins later
-    std::optional<double> reaches_x;  ///< where it first is at `target` or below
-    std::optional<double> share;      ///< reaches_x / the baseline's
+        value;  ///< at the view's common_x, as `measured_at`; absent where its curve begins later, too
+    std::optional<Arrival> reaches;  ///< where it first is at `target` or below
+    std::optional<double> share;     ///< reaches->x / the baseline's
 };
 
 /// Curves at the largest x that all of them reached, and how far each had to go for the worst one's last value.

@@ -31,20 +31,25 @@ LossRace loss_race(const std::vector<std::vector<CurvePoint>>& curves, const std
     for (std::size_t i = 0; i < curves.size(); ++i) {
         auto& group = race.groups[group_of[i]];
         group.runs.push_back(i);
-        if (race.target)
-            if (const auto x = first_at_or_below(curves[i], *race.target)) group.to_target.values.push_back(*x);
+        group.readings = group.runs.size() == 1 ? curves[i].size() : std::min(group.readings, curves[i].size());
+        if (const auto there = race.target ? arrival(curves[i], *race.target) : std::nullopt) {
+            ++group.there;
+            group.by = std::max(group.by.value_or(there->by), there->by);
+            if (there->x) group.to_target.values.push_back(*there->x);
+        }
         if (race.common_x)
-            if (const auto y = value_at(curves[i], *race.common_x)) group.at_common.values.push_back(*y);
+            if (const auto y = measured_at(curves[i], *race.common_x)) group.at_common.values.push_back(*y);
     }
     for (auto& group : race.groups) {
         sum_up(group.to_target);
         sum_up(group.at_common);
     }
-    for (std::size_t g = 0; g < race.groups.size() && baseline < race.groups.size(); ++g) {
-        if (g == baseline) continue;
-        compare_spreads(race.groups[baseline].to_target, race.groups[g].to_target);
-        compare_spreads(race.groups[baseline].at_common, race.groups[g].at_common);
-    }
+    for (std::size_t g = 0; g < race.groups.size() && baseline < race.groups.size(); ++g)
+        for (const auto spread : {&RaceGroup::to_target, &RaceGroup::at_common}) {
+            auto &group = race.groups[g], &base = race.groups[baseline];
+            if (g != baseline && base.is_whole(base.*spread) && group.is_whole(group.*spread))
+                compare_spreads(base.*spread, group.*spread);
+        }
     return race;
 }
 

@@ -23,8 +23,14 @@ void compare_spreads(const Spread& base, Spread& spread);
 /// Runs that are alike but for their seeds.
 struct RaceGroup {
     std::vector<std::size_t> runs;  ///< places among the curves
-    Spread to_target;               ///< x at which each first is at the target or below; who never is has none
-    Spread at_common;               ///< value of each at the common x
+    std::size_t there = 0;          ///< how many of them are ever at the target or below
+    std::size_t readings = 0;       ///< of the curve that has fewest
+    std::optional<double> by;       ///< the last of those that are there was seen there at this x
+    Spread to_target;  ///< x at which each first is at the target or below, where readings are near enough to tell
+    Spread at_common;  ///< value of each at the common x, where readings are near enough to tell
+
+    /// Each run of it has its value: without that, means would be of the better ones alone.
+    bool is_whole(const Spread& spread) const { return !runs.empty() && spread.values.size() == runs.size(); }
 };
 
 struct LossRace {
@@ -33,7 +39,8 @@ struct LossRace {
     std::vector<RaceGroup> groups;   ///< by number
 };
 
-/// `group_of`: the number of each curve's group, from 0. `baseline`: the group that others are compared with.
+/// Groups are compared where both have a value of each of their runs. `group_of`: the number of each curve's group,
+/// from 0. `baseline`: the group that others are compared with.
 LossRace loss_race(const std::vector<std::vector<CurvePoint>>& curves, const std::vector<std::size_t>& group_of,
                    std::size_t baseline = 0, std::optional<double> target = {});
 

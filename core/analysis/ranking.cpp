@@ -79,6 +79,9 @@ std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs) {
     const double mine = value(ranking.best), theirs = value(ranking.other);
     ranking.equal = mine == theirs;
     if (by_loss) {
+        ranking.unequal = std::any_of(runs.begin(), runs.end(), [&](const RankedRun& run) {
+            return run.info->iterations_done != runs.front().info->iterations_done;
+        });
         ranking.alike = true;
         for (std::size_t i = 0; i < runs.size(); ++i)
             ranking.alike = ranking.alike && std::abs(value(i) - mine) <= alike * std::abs(mine);

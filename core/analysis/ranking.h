@@ -21,6 +21,7 @@ struct Ranking {
     std::size_t other = 0;  ///< what it is held against: the baseline (0), or where that is best the next
     bool alike = false;     ///< all losses differ by less than those of two seeds would
     bool equal = false;     ///< best and other have the same figure
+    bool unequal = false;   ///< they did not do the same number of iterations: a lower loss may come of that alone
     /// Of the best run's last losses and the other's, each with the runs that differ from it in their seeds alone, by
     /// Welch's test; absent where one of them has no such runs, or where they are two seeds of one experiment.
     std::optional<double> p;

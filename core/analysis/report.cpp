@@ -125,8 +125,9 @@ private:
         else if (ranking->equal)
             words = fmt::format("Run {} and run {} are alike: {}.", best.id, other.id, figure);
         else
-            words = fmt::format("Run {} is best: {}, {:.3g} % less than run {}'s.", best.id, figure,
-                                100 * (1 - mine / theirs), other.id);
+            words = fmt::format("Run {} {}: {}, {:.3g} % less than run {}'s.", best.id,
+                                ranking->unequal ? "ended lowest, of runs of unequal numbers of iterations" : "is best",
+                                figure, 100 * (1 - mine / theirs), other.id);
         if (ranking->p && !ranking->alike)
             words += fmt::format(" Over {} and {} seeds p = {:.3g} (Welch's test){}.", ranking->best_seeds,
                                  ranking->other_seeds, *ranking->p, ranking->may_be_chance ? ": it may be chance" : "");
@@ -246,6 +247,7 @@ private:
             value{"At " + format_work(*race.common_x, options_.x)};
         for (const auto& group : race.groups) {
             reach.push_back(group.to_target.mean ? format_work(*group.to_target.mean, options_.x)
+                            : group.by           ? "by " + format_work(*group.by, options_.x)
                                                  : std::string{no_number});
             share.push_back(group.to_target.share ? fmt::format("{:.3f}", *group.to_target.share) : std::string{});
             value.push_back(group.at_common.mean ? fmt::format("{:.4f}", *group.at_common.mean)

@@ -20,7 +20,9 @@ void compare_with_first(std::vector<SkipWorth>& rows, Spread SkipWorth::*figure)
         auto& spread = row.*figure;
         spread.share.reset();
         spread.p.reset();
-        if (&row != &rows.front()) compare_spreads(rows.front().*figure, spread);
+        const auto& first = rows.front();
+        const auto is_whole = [figure](const SkipWorth& one) { return (one.*figure).values.size() == one.runs; };
+        if (&row != &first && is_whole(first) && is_whole(row)) compare_spreads(first.*figure, spread);
     }
 }
 
@@ -40,9 +42,16 @@ SkipWorths skip_worth(std::vector<SkipMeasured> measured, std::optional<double> 
     SkipWorths worths{race.target, {}};
     for (std::size_t g = 0; g < race.groups.size(); ++g) {
         const auto& one = measured[g];
-        SkipWorth row{one.skip_ratio, one.iteration_s, one.losses.size(), {}, {}, {}};
-        row.iterations =
-            times(race.groups[g].to_target, one.tokens_per_iteration > 0 ? 1 / one.tokens_per_iteration : 0);
+        const auto& group = race.groups[g];
+        const double per_token = one.tokens_per_iteration > 0 ? 1 / one.tokens_per_iteration : 0;
+        SkipWorth row;
+        row.skip_ratio = one.skip_ratio;
+        row.iteration_s = one.iteration_s;
+        row.runs = one.losses.size();
+        row.there = group.there;
+        row.readings = group.readings;
+        if (group.by) row.by_iterations = *group.by * per_token;
+        row.iterations = times(group.to_target, per_token);
         row.network_s = times(row.iterations, one.iteration_s);
         row.money = one.iteration_money ? times(row.iterations, *one.iteration_money)
                                         : times(row.network_s, one.nodes * node_hour / 3600);

@@ -20,10 +20,12 @@ struct SkipMeasured {
 
 struct SkipWorth {
     double skip_ratio = 0, iteration_s = 0;
-    std::size_t runs = 0;
-    Spread iterations;  ///< of the network's experiment, until the target
-    Spread network_s;   ///< the same as time of the network
-    Spread money;       ///< in the unit of the price
+    std::size_t runs = 0, there = 0;      ///< how many there are, and how many of them are ever at the target
+    std::size_t readings = 0;             ///< of the training that has fewest
+    std::optional<double> by_iterations;  ///< the last of those that are there was seen there by then
+    Spread iterations;                    ///< of the network's experiment, until the target
+    Spread network_s;                     ///< the same as time of the network
+    Spread money;                         ///< in the unit of the price
 };
 
 /// `target`: the loss to get to; absent: the worst last one, which all get to. Compared with the smallest skip ratio.

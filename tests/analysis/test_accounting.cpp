@@ -276,10 +276,10 @@ private Q_SLOTS:
         QCOMPARE(*view.common_x, 40.0);
         QCOMPARE(*view.shortest, std::size_t{1});
         QCOMPARE(*view.target, 3.0);
-        close(*view.runs[0].value, 4 - 10.0 / 30);
+        QVERIFY(!view.runs[0].value);  // between readings at 30 and 60 of 60 nothing is known
         QCOMPARE(*view.runs[1].value, 2.0);
-        QCOMPARE(*view.runs[0].reaches_x, 60.0);
-        QCOMPARE(*view.runs[1].reaches_x, 20.0);
+        QCOMPARE(*view.runs[0].reaches->x, 60.0);
+        QCOMPARE(*view.runs[1].reaches->x, 20.0);
         QCOMPARE(*view.runs[0].share, 1.0);
         close(*view.runs[1].share, 1.0 / 3);
         QCOMPARE(*view.runs[0].end_x, 60.0);
@@ -295,11 +295,35 @@ private Q_SLOTS:
         const auto apart = equal_view({{{0, 6}, {2, 4}}, {{3, 5}, {5, 3}}});
         QVERIFY(apart.runs[0].value && !apart.runs[1].value);
         QCOMPARE(*apart.target, 4.0);
-        QCOMPARE(*apart.runs[1].reaches_x, 4.0);
-        QCOMPARE(*apart.runs[1].share, 2.0);
+        QVERIFY(!apart.runs[1].reaches->x && !apart.runs[1].share);  // two readings are no curve
+        QCOMPARE(*apart.runs[1].reaches->after, 3.0);
+        QCOMPARE(apart.runs[1].reaches->by, 5.0);
+        // Five readings are one: between neighbours a line is drawn, and a wider hole among them stays one.
+        const std::vector<CurvePoint> five{{0, 8}, {1, 7}, {2, 5}, {3, 4}, {4, 3}};
+        const auto near = equal_view({five, {{0, 6}, {2.5, 3.5}}});
+        QCOMPARE(*near.runs[0].value, 4.5);
+        QCOMPARE(*near.runs[0].reaches->x, 3.5);
+        const std::vector<CurvePoint> hole{{0, 8}, {1, 7}, {2, 6}, {3, 5}, {5, 3}, {6, 2}};
+        QVERIFY(!measured_at(hole, 4) && *measured_at(hole, 3) == 5 && *measured_at(hole, 5.5) == 2.5);
+        QVERIFY(!arrival(hole, 4)->x && arrival(hole, 4)->by == 5 && *arrival(hole, 9)->x == 0 && !arrival(hole, 1));
         // Two ends that differ by rounding alone are one.
         const auto even = equal_view({{{0, 2}, {0.1 + 0.2, 1}}, {{0, 2}, {0.3, 1}}});
         QVERIFY(!even.shortest && even.runs[0].value);
+    }
+
+    /// Validations, unless they are so few that nothing between them can be told and iterations tell more.
+    void the_loss_to_compare_by_is_one_that_was_read() {
+        const auto run = [](int validations, int losses) {
+            std::vector<Metric> metrics;
+            for (int i = 0; i < validations; ++i) metrics.push_back(metric("validation_loss", i, 5));
+            for (int i = 0; i < losses; ++i) metrics.push_back(metric("loss", i, 5));
+            return metrics;
+        };
+        const auto often = run(5, 40), seldom = run(4, 40), nothing = run(4, 2);
+        QCOMPARE(loss_to_compare({&often, &often}), std::string("validation_loss"));
+        QCOMPARE(loss_to_compare({&often, &seldom}), std::string("loss"));
+        QCOMPARE(loss_to_compare({&nothing}), std::string("validation_loss"));
+        QCOMPARE(loss_to_compare({}), std::string("validation_loss"));
     }
 
     void axes_have_names() {

@@ -18,10 +18,10 @@ namespace {
 
 bool near(double a, double b, double off = 1e-9) { return std::abs(a - b) <= off; }
 
-/// Falls from 6 by `step` a unit of x, at x = 0, 1, ..., last.
+/// Falls from 6 by `step` a unit of x, at x = 0, 1/4, ..., last.
 std::vector<CurvePoint> falling(double step, int last) {
     std::vector<CurvePoint> curve;
-    for (int x = 0; x <= last; ++x) curve.push_back({static_cast<double>(x), 6 - step * x});
+    for (int x = 0; x <= 4 * last; ++x) curve.push_back({x / 4.0, 6 - step * x / 4});
     return curve;
 }
 
@@ -109,7 +109,14 @@ private Q_SLOTS:
         const auto further = loss_race(curves, {0, 1, 0, 1}, 0, 1.5);
         QCOMPARE(further.groups[0].to_target.values.size(), 1U);  // one of them never got there
         QVERIFY(!further.groups[0].to_target.deviation && !further.groups[1].to_target.p);
+        QVERIFY(!further.groups[0].to_target.share && further.groups[0].there == 1);
         QVERIFY(!loss_race({{}, {}}, {0, 1}).common_x);
+        // Two readings a run say that each was there, and not which was first.
+        const auto seldom = loss_race({{{0, 6}, {40, 2}}, {{0, 6}, {36, 2.5}}}, {0, 1});
+        QVERIFY(seldom.groups[0].to_target.values.empty() && seldom.groups[0].there == 1);
+        QCOMPARE(*seldom.groups[0].by, 40.0);
+        QCOMPARE(seldom.groups[0].readings, 2U);
+        QVERIFY(!seldom.groups[1].to_target.share && !seldom.groups[1].at_common.share);
     }
 
     /// Tokens that a run needs, by tokens of the network's own iteration, times what that takes there.
@@ -127,6 +134,11 @@ private Q_SLOTS:
         QVERIFY(near(*worths.rows[1].network_s.share, 1.2));  // more iterations than each saves
         QCOMPARE(*worths.rows[1].network_s.p, 0.0);
         QVERIFY(skip_worth({}, {}, 0).rows.empty());
+        measured[0].losses.front() = {{0, 6}, {8, 1}};
+        const auto unknown = skip_worth(measured, {}, 3.6);
+        QCOMPARE(unknown.rows[1].there, 2U);
+        QCOMPARE(*unknown.rows[1].by_iterations, 4.0);
+        QVERIFY(unknown.rows[1].network_s.values.size() == 1 && !unknown.rows[1].network_s.share);
     }
 
     void trade_offs_are_those_that_nothing_beats() {
@@ -160,6 +172,10 @@ private Q_SLOTS:
         const auto alike = ranked({info(2, 2), info(2.001, 1)});
         QVERIFY(alike->alike && alike->quickest == std::size_t{1});
         QVERIFY(ranked({info(2, 1), info(2.03, 1)})->may_be_chance);
+        QVERIFY(!both->unequal);
+        auto longer = info(2, 1);
+        longer.iterations_done = 40;
+        QVERIFY2(ranked({info(3, 1), longer})->unequal, "more iterations are no better training");
         // Two seeds of each: what Welch's test says counts, however large the difference.
         std::vector<Experiment> seeds(4);
         seeds[1].seed = seeds[3].seed = 2;

@@ -73,13 +73,14 @@ private Q_SLOTS:
     void words_say_what_is_equal() {
         const std::vector<RunData> runs{run_of(1, 3e12, 2e6), run_of(2, 2e12, 1e6)};
         QCOMPARE(plain(words_of(runs, 1, "validation_loss", WorkAxis::block_flops)),
-                 QStringLiteral("Equal block FLOPs. At 4.00 TFLOP, where run 2 ends: run 1 3.67, run 2 3.00. To reach "
+                 QStringLiteral("Equal block FLOPs. At 4.00 TFLOP, where run 2 ends, validation loss: run 1 not "
+                                "measured, run 2 3.00. To reach "
                                 "3.00, run 2 needs 0.667 × run 1's block FLOPs."));
         QVERIFY(plain(words_of(runs, 1, "validation_loss", WorkAxis::network_time))
-                    .startsWith("Equal network time. At 20.0 s: run 1 3.00, run 2 3.00."));
+                    .startsWith("Equal network time. At 20.0 s, validation loss: run 1 3.00, run 2 3.00."));
         QCOMPARE(words_of(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));
         QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration)
-                    .startsWith("Equal iterations of 30 microbatches each. At iteration 1:"));
+                    .startsWith("Equal iterations of 30 microbatches each. At iteration 1, training loss:"));
         auto uneven = runs;
         uneven[1].iteration->microbatches = 60;
         QVERIFY(words_of(uneven, 1, "loss", WorkAxis::iteration)
@@ -142,6 +143,38 @@ private Q_SLOTS:
         QCOMPARE(cell(1, 2), QString("not reached"));
         panel.metric().setCurrentIndex(1);
         QVERIFY(table.isHidden());
+    }
+
+    /// A line between a first and a last validation is no training: when a loss was seen first is said, and no winner.
+    void nothing_is_told_between_readings_far_apart() {
+        std::vector<RunData> runs(2);
+        for (int i = 0; i < 2; ++i) {
+            auto& run = runs[static_cast<std::size_t>(i)];
+            run.info.id = i + 1;
+            run.experiment.pipeline.skip_ratio = 0.25 * i;
+            for (const int n : {0, 4})
+                run.metrics.push_back(
+                    {.iteration = n, .name = "validation_loss", .value = 6.0 - n, .network_s = 9. * n});
+            run.metrics.back().value -= i;
+            for (int n = 0; n <= 4; ++n)
+                run.metrics.push_back({.iteration = n, .name = "loss", .value = 6.0 - n, .network_s = (9. - i) * n});
+        }
+        RacePanel panel;
+        panel.show_runs({&runs[0], &runs[1]});
+        QCOMPARE(panel.metric().currentText(), QString("Training loss"));  // which was read often enough
+        panel.metric().setCurrentIndex(0);
+        const auto& table = panel.table();
+        const auto cell = [&](int row, int column) {
+            return table.item(row, column)->text().replace(QChar(0x2009), ' ');
+        };
+        QCOMPARE(cell(0, 2), QString("36.0 s"));
+        QCOMPARE(cell(1, 1), QString("1 of 1"));
+        QCOMPARE(cell(1, 2), QString("by 36.0 s"));
+        QCOMPARE(cell(1, 3), QString());
+        QVERIFY(table.item(1, 2)->foreground().color() != theme().good);
+        for (const auto* label : panel.findChildren<QLabel*>())
+            if (label->text().startsWith("At equal"))
+                QVERIFY2(label->text().contains("there are 2 in one of them"), qPrintable(label->text()));
     }
 
     void what_is_in_sight_stays_while_a_run_grows() {

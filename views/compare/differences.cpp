@@ -312,7 +312,9 @@ QString best_words(const std::vector<const RunData*>& runs) {
     const QString measure = by_loss ? QObject::tr("last validation loss") : QObject::tr("an iteration of the network");
     if (ranking->equal)
         return QObject::tr("Run %1 and run %2 are alike: %3 %4").arg(best.id).arg(other.id).arg(measure, figure);
-    QString text = QObject::tr("Run %1 is best: %2 %3, %4 less than run %5's")
+    QString text = (ranking->unequal ? QObject::tr("Runs did unequal numbers of iterations (equal work: To a loss); "
+                                                   "run %1 ended lowest: %2 %3, %4 less than run %5's")
+                                     : QObject::tr("Run %1 is best: %2 %3, %4 less than run %5's"))
                        .arg(best.id)
                        .arg(measure, figure, percent(1 - mine / ranked_value(*ranking, other)))
                        .arg(other.id);

@@ -20,7 +20,7 @@ constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time
                                   WorkAxis::block_flops,  WorkAxis::tokens,       WorkAxis::iteration};
 constexpr std::pair<const char*, const char*> race_metrics[] = {
     {"validation_loss", "Validation loss"}, {"loss", "Training loss"}, {"bits_per_byte", "Bits per byte"}};
-constexpr const char* chosen_group = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
+constexpr const char* chosen = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
 constexpr int least_letters = 8, target_width = 72, least_name = 140;
 
 QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
@@ -51,7 +51,8 @@ RacePanel::RacePanel(QWidget* parent)
         box->setMinimumContentsLength(least_letters);
     }
     connect(group_, &QComboBox::activated, this,
-            [this](int index) { group_->setProperty(chosen_group, group_->itemText(index)); });
+            [this](int index) { group_->setProperty(chosen, group_->itemText(index)); });
+    connect(metric_, &QComboBox::activated, this, [this] { metric_->setProperty(chosen, true); });
     target_->setAccessibleName(tr("Loss to reach"));
     target_->setToolTip(tr("The loss to reach; empty: the worst last one, which all reach"));
     target_->setObjectName("race_target");
@@ -84,7 +85,7 @@ RacePanel::RacePanel(QWidget* parent)
 /// What is chosen stays, where it is there.
 void RacePanel::fill_groups(const std::vector<const RunData*>& runs) {
     const QSignalBlocker quiet(group_);
-    const QString before = group_->property(chosen_group).toString();
+    const QString before = group_->property(chosen).toString();
     groupings_ = groupings(runs);
     if (runs.size() > 1) {
         QStringList own;
@@ -101,6 +102,12 @@ void RacePanel::fill_groups(const std::vector<const RunData*>& runs) {
 
 void RacePanel::show_runs(const std::vector<const RunData*>& runs) {
     shown_.clear();
+    if (!metric_->property(chosen).toBool()) {
+        std::vector<const std::vector<Metric>*> metrics;
+        for (const auto* run : runs) metrics.push_back(&run->metrics);
+        const QSignalBlocker quiet(metric_);
+        metric_->setCurrentIndex(metric_->findData(QString::fromStdString(loss_to_compare(metrics))));
+    }
     for (const auto* run : runs) {
         RunData part;
         part.info = run->info;

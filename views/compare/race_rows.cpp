@@ -14,7 +14,6 @@ QString work_words(double x, WorkAxis axis) { return QString::fromStdString(form
 
 template <class Words>
 QString spread_words(const Spread& spread, const Words& words) {
-    if (!spread.mean) return QObject::tr("not reached");
     return spread.deviation ? QObject::tr("%1 ± %2").arg(words(*spread.mean), words(*spread.deviation))
                             : words(*spread.mean);
 }
@@ -22,6 +21,34 @@ QString spread_words(const Spread& spread, const Words& words) {
 Verdict verdict_of(const Spread& spread) {
     if (!spread.share || *spread.share == 1 || (spread.p && *spread.p >= likely_by_chance)) return Verdict::none;
     return *spread.share < 1 ? Verdict::better : Verdict::worse;
+}
+
+/// "35.3 s ± 1.2 s"; "by 40 s", where readings are too far apart to say when.
+QString arrival_words(const RaceGroup& group, WorkAxis axis) {
+    if (!group.by) return QObject::tr("not reached");
+    if (group.to_target.values.size() < group.there) return QObject::tr("by %1").arg(work_words(*group.by, axis));
+    return spread_words(group.to_target, [axis](double x) { return work_words(x, axis); });
+}
+
+QString common_words(const RaceGroup& group) {
+    if (!group.is_whole(group.at_common)) return QObject::tr("not measured");
+    return spread_words(group.at_common, [](double y) { return three_digits(y); });
+}
+
+/// What the table cannot tell, and why.
+QString unknown_words(const LossRace& race) {
+    std::size_t readings = 0;
+    bool is_any = false;
+    for (const auto& group : race.groups) {
+        if (group.to_target.values.size() == group.there && group.is_whole(group.at_common)) continue;
+        readings = is_any ? std::min(readings, group.readings) : group.readings;
+        is_any = true;
+    }
+    return is_any ? QObject::tr(
+                        " Where readings are more than a quarter of a run apart (there are %1 in one of them), "
+                        "nothing is said of what lies between: “by” is when a loss was first seen.")
+                        .arg(readings)
+                  : QString{};
 }
 
 /// The number of each run's group, and the groups' words, as they come.
@@ -52,28 +79,28 @@ RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice)
                      QObject::tr("× baseline"), QObject::tr("p"),         QObject::tr("Loss at %1").arg(at),
                      QObject::tr("Change"),     QObject::tr("p")};
     for (std::size_t g = 0; g < race.groups.size(); ++g) {
-        const auto& [members, reach, value] = race.groups[g];
+        const auto& group = race.groups[g];
+        const auto &reach = group.to_target, &value = group.at_common;
         const auto apart =
             value.mean && race.groups[0].at_common.mean ? *value.mean - *race.groups[0].at_common.mean : 0;
         const bool first = g == 0;
-        table.rows.push_back(
-            {{names[static_cast<qsizetype>(g)]},
-             {QObject::tr("%1 of %2").arg(reach.values.size()).arg(members.size())},
-             {spread_words(reach, [&](double x) { return work_words(x, choice.x); }), verdict_of(reach)},
-             {first || !reach.share ? QString{} : three_digits(*reach.share), verdict_of(reach)},
-             {chance_words(reach.p)},
-             {value.mean ? spread_words(value, [](double y) { return three_digits(y); }) : QString{},
-              verdict_of(value)},
-             {first || !value.share
-                  ? QString{}
-                  : (apart < 0 ? QString::fromUtf8("−") : QStringLiteral("+")) + three_digits(std::abs(apart)),
-              verdict_of(value)},
-             {chance_words(value.p)}});
+        table.rows.push_back({{names[static_cast<qsizetype>(g)]},
+                              {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
+                              {arrival_words(group, choice.x), verdict_of(reach)},
+                              {first || !reach.share ? QString{} : three_digits(*reach.share), verdict_of(reach)},
+                              {chance_words(reach.p)},
+                              {common_words(group), verdict_of(value)},
+                              {first || !value.share ? QString{}
+                                                     : (apart < 0 ? QString::fromUtf8("−") : QStringLiteral("+")) +
+                                                           three_digits(std::abs(apart)),
+                               verdict_of(value)},
+                              {chance_words(value.p)}});
     }
     table.words = QObject::tr(
                       "At equal %1: what each needs to reach %2, and its loss at %3. Mean ± deviation over the "
                       "runs of a row; p: Welch's test against the first row, from two runs a side on.")
-                      .arg(axis, loss, at);
+                      .arg(axis, loss, at) +
+                  unknown_words(race);
     return table;
 }
 

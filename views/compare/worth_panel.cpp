@@ -10,6 +10,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLocale>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include "core/analysis/price.h"
@@ -28,8 +29,9 @@ enum WorthFigure { in_time, in_money };
 
 /// "1 h 05 min (58 min to 1 h 12 min)"
 template <class Words>
-QString money_or_time(const Spread& spread, const Words& words) {
-    if (!spread.mean) return QObject::tr("not reached");
+QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& words) {
+    if (!row.by_iterations) return QObject::tr("not reached");
+    if (spread.values.size() < row.there) return QObject::tr("not measured");
     const QString text = words(*spread.mean);
     const QString least = words(*spread.least), most = words(*spread.most);
     return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, least, most);
@@ -48,6 +50,26 @@ double skip_ratio_of(const RunData& run) {
     return is_full ? 0 : run.experiment.pipeline.skip_ratio;
 }
 
+constexpr double likely_by_chance = 0.05;
+
+/// Each of its trainings got there, and readings were near enough to say when.
+bool is_measured(const SkipWorth& row) { return row.runs > 0 && row.network_s.values.size() == row.runs; }
+
+/// Welch's p of two skip ratios, one of which is the first; absent: there is one seed of one of them.
+std::optional<double> chance(const SkipWorth& a, const SkipWorth& b) {
+    return a.network_s.p ? a.network_s.p : b.network_s.p;
+}
+
+bool is_sure(const SkipWorth& a, const SkipWorth& b) { return chance(a, b).value_or(1) < likely_by_chance; }
+
+QString chance_of(const SkipWorth& a, const SkipWorth& b) {
+    const auto p = chance(a, b);
+    if (!p) return QObject::tr("Runs of more seeds would tell whether chance does as much.");
+    const QString is = *p < 0.001 ? chance_words(p) : "= " + chance_words(p);
+    return is_sure(a, b) ? QObject::tr("Over the seeds p %1 (Welch's test).").arg(is)
+                         : QObject::tr("Chance does as much: over the seeds p %1 (Welch's test).").arg(is);
+}
+
 /// Which skip ratio gets there first.
 QString verdict_words(const std::vector<SkipWorth>& rows) {
     if (rows.size() == 1)
@@ -57,14 +79,30 @@ QString verdict_words(const std::vector<SkipWorth>& rows) {
             .arg(percent(rows.front().skip_ratio));
     const SkipWorth *best = nullptr, *first = &rows.front();
     for (const auto& row : rows)
-        if (row.network_s.mean && (best == nullptr || *row.network_s.mean < *best->network_s.mean)) best = &row;
-    if (best == nullptr || !first->network_s.mean) return {};
-    if (best == first)
-        return QObject::tr("It is not: skipping %1 gets there first, after %2. ")
-            .arg(percent(first->skip_ratio), duration(*first->network_s.mean));
-    return QObject::tr("It is: skipping %1 gets there after %2, %3 of what skipping %4 takes. ")
-        .arg(percent(best->skip_ratio), duration(*best->network_s.mean),
-             percent(*best->network_s.mean / *first->network_s.mean), percent(first->skip_ratio));
+        if (is_measured(row) && (best == nullptr || *row.network_s.mean < *best->network_s.mean)) best = &row;
+    if (best == nullptr || !is_measured(*first))
+        return QObject::tr("Nobody knows yet: of skip ratio %1, %2. ")
+            .arg(three_digits(first->skip_ratio),
+                 first->there < first->runs
+                     ? QObject::tr("%1 of %2 runs got there").arg(first->there).arg(first->runs)
+                     : QObject::tr("the loss was read %1 times, too seldom to say when it got there")
+                           .arg(first->readings));
+    if (best == first) {
+        const SkipWorth* next = nullptr;
+        for (const auto& row : rows)
+            if (&row != first && is_measured(row) && (next == nullptr || *row.network_s.mean < *next->network_s.mean))
+                next = &row;
+        if (next == nullptr)
+            return QObject::tr("Only skip ratio %1 can be told. ").arg(three_digits(first->skip_ratio));
+        return QObject::tr("%1: skipping %2 gets there first, after %3; skipping %4 after %5. %6\n")
+            .arg(is_sure(*first, *next) ? QObject::tr("It is not") : QObject::tr("It seems not"),
+                 percent(first->skip_ratio), duration(*first->network_s.mean), percent(next->skip_ratio),
+                 duration(*next->network_s.mean), chance_of(*first, *next));
+    }
+    return QObject::tr("%1: skipping %2 gets there after %3, %4 of what skipping %5 takes. %6\n")
+        .arg(is_sure(*best, *first) ? QObject::tr("It is") : QObject::tr("It seems so"), percent(best->skip_ratio),
+             duration(*best->network_s.mean), percent(*best->network_s.mean / *first->network_s.mean),
+             percent(first->skip_ratio), chance_of(*best, *first));
 }
 
 /// All but the skip ratio and what no plan depends on.
@@ -94,6 +132,8 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     metric_->addItem(tr("Validation loss"), "validation_loss");
     metric_->addItem(tr("Training loss"), "loss");
     metric_->setAccessibleName(tr("Loss"));
+    metric_->setObjectName("worth_metric");
+    connect(metric_, &QComboBox::activated, this, [this] { metric_->setProperty("chosen", true); });
     figure_->addItems({tr("Network time"), tr("Money")});
     figure_->setAccessibleName(tr("What it takes"));
     figure_->setObjectName("worth_figure");
@@ -161,6 +201,12 @@ void WorthPanel::show_runs(const std::vector<const RunData*>& runs) {
     for (const auto* run : runs)
         shown_.push_back(
             {run->info.id, skip_ratio_of(*run), run->experiment.model == document_.experiment().model, run->metrics});
+    if (!metric_->property("chosen").toBool()) {
+        std::vector<const std::vector<Metric>*> metrics;
+        for (const auto& run : shown_) metrics.push_back(&run.metrics);
+        const QSignalBlocker quiet(metric_);
+        metric_->setCurrentIndex(metric_->findData(QString::fromStdString(loss_to_compare(metrics))));
+    }
     if (!isVisible()) return;  // drawn when it is shown
     plan_again();
     draw();
@@ -342,15 +388,16 @@ void WorthPanel::fill_table() {
         const auto& row = worths_.rows[static_cast<std::size_t>(r)];
         const auto& compared = has_money && figure_->currentIndex() == in_money ? row.money : row.network_s;
         QStringList cells{three_digits(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
-                          chance_words(compared.p), money_or_time(row.network_s, [](double v) { return duration(v); })};
-        if (has_money) cells << money_or_time(row.money, [](double v) { return three_digits(v); });
-        cells << duration(row.iteration_s) << money_or_time(row.iterations, [](double v) { return whole_number(v); })
-              << tr("%1 of %2").arg(row.network_s.values.size()).arg(row.runs);
+                          chance_words(compared.p), money_or_time(row, row.network_s, duration)};
+        if (has_money) cells << money_or_time(row, row.money, three_digits);
+        cells << duration(row.iteration_s) << money_or_time(row, row.iterations, whole_number)
+              << tr("%1 of %2").arg(row.there).arg(row.runs);
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);
             item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-            if (c == 1 && compared.share) item->setForeground(*compared.share < 1 ? theme().good : theme().bad);
+            if (c == 1 && compared.share && compared.p.value_or(0) < likely_by_chance)
+                item->setForeground(*compared.share < 1 ? theme().good : theme().bad);
             table_->setItem(r, c, item);
         }
     }
@@ -367,7 +414,7 @@ void WorthPanel::draw_curve() {
     QVector<double> x, mean, least, most;
     for (const auto& row : worths_.rows) {
         const auto& spread = of_money ? row.money : row.network_s;
-        if (!spread.mean) continue;
+        if (!is_measured(row)) continue;
         x << row.skip_ratio;
         mean << *spread.mean, least << *spread.least, most << *spread.most;
     }

@@ -95,7 +95,9 @@ QString equal_words(const std::vector<const RunData*>& runs, RunId baseline, con
     QStringList values, reached;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const auto& run = view.runs[i];
-        if (run.value) values << QStringLiteral("%1 %2").arg(run_name(*runs[i]), three_digits(*run.value));
+        if (!curves[i].empty())
+            values << QStringLiteral("%1 %2").arg(run_name(*runs[i]),
+                                                  run.value ? three_digits(*run.value) : QObject::tr("not measured"));
         if (run.share && i != base)
             reached << QObject::tr("%1 needs %2 × %3's %4")
                            .arg(run_name(*runs[i]), three_digits(*run.share), run_name(*runs[base]),
@@ -103,7 +105,11 @@ QString equal_words(const std::vector<const RunData*>& runs, RunId baseline, con
     }
     text += ' ' + (x == WorkAxis::iteration ? QObject::tr("At iteration %1").arg(at) : QObject::tr("At %1").arg(at));
     if (view.shortest) text += QObject::tr(", where %1 ends").arg(run_name(*runs[*view.shortest]));
-    text += ": " + values.join(", ") + '.';
+    text += ", " +
+            (metric == "loss"              ? QObject::tr("training loss")
+             : metric == "validation_loss" ? QObject::tr("validation loss")
+                                           : QObject::tr("bits per byte")) +
+            ": " + values.join(", ") + '.';
     if (!reached.isEmpty())
         text += ' ' + QObject::tr("To reach %1, %2.").arg(three_digits(*view.target), reached.join(", "));
     return text;
