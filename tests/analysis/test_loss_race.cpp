@@ -109,7 +109,7 @@ private Q_SLOTS:
         const auto further = loss_race(curves, {0, 1, 0, 1}, 0, 1.5);
         QCOMPARE(further.groups[0].to_target.values.size(), 1U);  // one of them never got there
         QVERIFY(!further.groups[0].to_target.deviation && !further.groups[1].to_target.p);
-        QVERIFY(!further.groups[0].to_target.share && further.groups[0].there == 1);
+        QVERIFY(!further.groups[1].to_target.share && further.groups[0].there == 1);
         QVERIFY(!loss_race({{}, {}}, {0, 1}).common_x);
         // Two readings a run say that each was there, and not which was first.
         const auto seldom = loss_race({{{0, 6}, {40, 2}}, {{0, 6}, {36, 2.5}}}, {0, 1});
