@@ -90,6 +90,34 @@ std::shared_ptr<const TimelineData> forty_lanes() {
 class TestTimelineWays : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// A lane's badge is of the plan in force at the moment that is shown, or at the left edge; the iteration says what
+    /// changed.
+    void badges_are_those_of_the_plan_in_force() {
+        auto data = two_iterations();
+        data->set_stage(0, 0);
+        data->set_later_plans({{11, {1, -1}}});
+        QCOMPARE(data->stage_at(0, 10.9), 0);
+        QCOMPARE(data->stage_at(0, 11), 1);
+        QCOMPARE(data->stage_at(1, 30), -1);
+        ShownTimeline shown(data, {800, 300});
+        const auto badge = [&](int lane) {
+            const auto picture = shown.view.grab().toImage();
+            return picture.pixelColor(10, static_cast<int>(shown.view.place_of(0, lane).y()));
+        };
+        const QColor first = badge(0), second = badge(1);
+        QCOMPARE(first, theme().stage(0));
+        QCOMPARE(second, theme().stage(1));
+        shown.view.set_moment(15);
+        QCOMPARE(badge(0), theme().stage(1));
+        QVERIFY(badge(1) != second);
+        shown.view.set_moment(5);
+        QCOMPARE(badge(1), second);
+        const QString second_iteration = plain(describe_iteration({1, 21, 10}, *data));
+        QVERIFY2(second_iteration.contains(QString::fromUtf8("New plan, stages: a 0 → 1, b 1 → none")),
+                 qPrintable(second_iteration));
+        QVERIFY(!plain(describe_iteration({0, 10, 10}, *data)).contains("New plan"));
+    }
+
     void lanes_stand_in_groups() {
         const auto groups = group_by_stage({2, 0, -1, 0});
         QCOMPARE(groups.size(), std::size_t{3});

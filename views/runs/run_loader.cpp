@@ -208,6 +208,7 @@ std::shared_ptr<const RunData> RunLoader::snapshot() const {
     lanes->set_refetches(refetches_of(data_.metrics));
     std::vector<IterationTime> iterations;
     for (const auto& [_, time] : iteration_times(data_.metrics)) iterations.push_back(time);
+    lanes->set_later_plans(later_plans(iterations));
     lanes->set_gpu_use(gpu_use_of(data_.devices, iterations));
     lanes->set_iterations(std::move(iterations));
     data->lanes = std::move(lanes);
@@ -229,6 +230,20 @@ void RunLoader::take_plan_changes(Reader& reader) {
         if (!has_errors(faults)) data_.later_plans[changes[i].iteration] = std::move(plan);
     }
     data_.plan_changes = std::move(changes);
+}
+
+std::vector<PlanInForce> RunLoader::later_plans(const std::vector<IterationTime>& iterations) const {
+    std::vector<PlanInForce> plans;
+    for (const auto& [iteration, plan] : data_.later_plans) {
+        // Its first iteration may be under way still: then it began at the end of those before.
+        std::optional<double> from_s;
+        for (const auto& one : iterations)
+            if (one.iteration <= iteration) from_s = one.iteration == iteration ? one.begin_s() : one.end_s;
+        if (!from_s) continue;
+        const auto stages = stage_of_nodes(plan, data_.problem->nodes());
+        plans.push_back({*from_s, {stages.begin(), stages.end()}});
+    }
+    return plans;
 }
 
 const Plan& RunLoader::plan_at(int iteration) const {

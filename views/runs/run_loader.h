@@ -41,6 +41,7 @@ private:
     bool is_last(std::size_t index) const { return index + 1 == chunks_.size(); }
     std::pair<double, double> time_of(std::size_t index) const;
     const Plan& plan_at(int iteration) const;
+    std::vector<PlanInForce> later_plans(const std::vector<IterationTime>& iterations) const;
 
     RunData data_;                     ///< without lanes and idle times
     std::map<int, double> ends_s_;     ///< network time of iterations' ends

@@ -102,6 +102,12 @@ struct GpuUse {
     std::vector<std::pair<std::vector<int>, float>> busy;  ///< of each GPU its lanes, and the share of time
 };
 
+/// The stages that nodes serve from a time on.
+struct PlanInForce {
+    double from_s = 0;
+    std::vector<int> stages;  ///< [lane]; -1: none
+};
+
 /// How a plan sums gradients, where that is planned.
 struct PlannedReductions {
     PerStage<std::vector<NodeIndex>> stages;
@@ -147,6 +153,11 @@ public:
     /// How busy GPUs were over iterations; in the order of time.
     void set_gpu_use(std::vector<GpuUse> use) { gpu_use_ = std::move(use); }
     const std::vector<GpuUse>& gpu_use() const { return gpu_use_; }
+    /// Plans that a run went over to, by time; `stage` of lanes is the first plan's.
+    void set_later_plans(std::vector<PlanInForce> plans) { later_plans_ = std::move(plans); }
+    const std::vector<PlanInForce>& later_plans() const { return later_plans_; }
+    /// Of the plan in force at that time; -1: the node serves none.
+    int stage_at(int lane, double time) const;
     void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
     /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
     void add(const Span& span, int iteration, double offset_s, std::int64_t row);
@@ -230,6 +241,7 @@ private:
     double start_s_ = std::numeric_limits<double>::infinity(), extent_s_ = 0;
     std::size_t count_ = 0;
     std::vector<Loss> losses_;
+    std::vector<PlanInForce> later_plans_;
     std::vector<LostTime> lost_times_;
     std::vector<Refetch> refetches_;
     std::vector<IterationTime> iterations_;

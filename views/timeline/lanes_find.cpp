@@ -111,6 +111,13 @@ AreaStatistics TimelineData::statistics(const std::vector<int>& lanes, double be
     return sum;
 }
 
+int TimelineData::stage_at(int lane, double time) const {
+    const auto place = static_cast<std::size_t>(lane);
+    const auto after = std::upper_bound(later_plans_.begin(), later_plans_.end(), time,
+                                        [](double at, const PlanInForce& plan) { return at < plan.from_s; });
+    return after == later_plans_.begin() ? lanes_[place].stage : std::prev(after)->stages[place];
+}
+
 std::size_t TimelineData::work_count(int lane) const {
     std::size_t count = lanes_[static_cast<std::size_t>(lane)].work.size();
     for (const auto& part : parts_) count += part->lanes_[static_cast<std::size_t>(lane)].work.size();

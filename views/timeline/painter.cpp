@@ -102,6 +102,7 @@ void TimelinePainter::group_head(int index, int group) {
 
 void TimelinePainter::lane_name(int index, double top) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
+    const int stage = view_.data_->stage_at(index, view_.moment_in_sight());
     const bool marked = view_.marked_nodes_.count(lane.name) > 0;
     if (marked && scale_.left > 0) {
         box(0, top, scale_.left, top + stack_.height - 1,
@@ -109,7 +110,7 @@ void TimelinePainter::lane_name(int index, double top) {
         box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
     }
     if (view_.compact_) {
-        if (lane.stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(lane.stage)));
+        if (stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));
         list_.PushClipRect({0, static_cast<float>(stack_.top)},
                            {static_cast<float>(scale_.left - 4), static_cast<float>(view_.height())}, true);
         // Names are as high as low lanes and a little more: the first one stays below the ruler.
@@ -128,9 +129,9 @@ void TimelinePainter::lane_name(int index, double top) {
         return;
     }
     const double middle = top + (stack_.height - 14) / 2;
-    if (lane.stage >= 0) {
-        const QColor fill = theme_.stage(lane.stage);
-        const std::string number = std::to_string(lane.stage);
+    if (stage >= 0) {
+        const QColor fill = theme_.stage(stage);
+        const std::string number = std::to_string(stage);
         box(8, middle - 1, 24, middle + 15, packed(fill));
         text(16 - text_width(number) / 2, middle + 1, theme_.text_on(fill), number);
     }

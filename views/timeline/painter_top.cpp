@@ -90,6 +90,16 @@ void TimelinePainter::ruler() {
         numbered_to = left + wide + 6;
     }
     for (const auto& [left, number] : numbers) text(left, top + 1, theme_.text, number);  // over the boxes beside them
+    for (const auto& plan : view_.data_->later_plans()) {
+        const double x = std::floor(scale_.x(plan.from_s));
+        box(x - 1, top, x + 1, bottom, packed(theme_.text));
+        const std::string words = QObject::tr("new plan").toStdString();
+        const double end = x + 6 + text_width(words);
+        const bool has_room = std::none_of(numbers.begin(), numbers.end(), [&](const auto& number) {
+            return number.first < end + 4 && number.first + text_width(number.second) > x;
+        });
+        if (has_room && end < scale_.right) text(x + 4, top + 1, theme_.text, words);
+    }
     list_.PopClipRect();
 }
 

@@ -222,7 +222,7 @@ TimelineView::Card TimelineView::card_at(QPointF place) const {
     if (y < above.counters_top()) {
         const auto* one = iteration_at(data_->iterations(), s.time(x));
         if (one == nullptr || s.time(x) < one->begin_s() || s.time(x) >= one->end_s) return {};
-        return {describe_iteration(*one),
+        return {describe_iteration(*one, *data_),
                 {s.x(one->begin_s()), above.ruler_top(), s.x(one->end_s), above.counters_top()}};
     }
     const int row = rows.lane_at(y);

@@ -205,6 +205,10 @@ void TimelineView::set_bookmarks(std::vector<double> bookmarks) {
     Q_EMIT bookmarks_changed();
 }
 
+double TimelineView::moment_in_sight() const {
+    return moment_ && *moment_ >= zoom_.begin() && *moment_ <= zoom_.end() ? *moment_ : zoom_.begin();
+}
+
 TimeScale TimelineView::scale() const {
     return {zoom_.begin(), zoom_.end(),
             fixed_names_px_ > 0                  ? fixed_names_px_

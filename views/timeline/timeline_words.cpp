@@ -142,11 +142,40 @@ QStringList describe_lost_time(const LostTime& lost, const TimelineData& data) {
     return lines;
 }
 
-QStringList describe_iteration(const IterationTime& one) {
+static QStringList describe_time(const IterationTime& one) {
     return {QObject::tr("Iteration %1").arg(one.iteration + 1),
             QObject::tr("%1, from %2 to %3")
                 .arg(duration(one.length_s), moment(one.begin_s(), one.length_s), moment(one.end_s, one.length_s)),
             QObject::tr("Click: this iteration in sight")};
+}
+
+/// Whose stages change where a plan comes into force: "n2 4 → 0, n6 none".
+static QString changed_stages(const TimelineData& data, const PlanInForce& plan) {
+    const double before = std::nexttoward(plan.from_s, -1.0L);
+    QStringList changed;
+    for (int lane = 0; lane < static_cast<int>(plan.stages.size()); ++lane) {
+        const int was = data.stage_at(lane, before), is = plan.stages[static_cast<std::size_t>(lane)];
+        if (was == is) continue;
+        const auto words = [](int stage) { return stage < 0 ? QObject::tr("none") : QString::number(stage); };
+        changed << QString::fromUtf8("%1 %2 → %3")
+                       .arg(QString::fromStdString(data.lanes()[static_cast<std::size_t>(lane)].name), words(was),
+                            words(is));
+    }
+    constexpr qsizetype most = 6;
+    const auto more = changed.size() - most;
+    QString text = changed.mid(0, most).join(", ");
+    return more > 0 ? QObject::tr("%1 and %2 more").arg(text).arg(more) : text;
+}
+
+QStringList describe_iteration(const IterationTime& one, const TimelineData& data) {
+    QStringList lines = describe_time(one);
+    for (const auto& plan : data.later_plans()) {
+        if (plan.from_s < one.begin_s() || plan.from_s >= one.end_s) continue;
+        const QString stages = changed_stages(data, plan);
+        lines.insert(lines.size() - 1, stages.isEmpty() ? QObject::tr("New plan: nodes serve the stages they did")
+                                                        : QObject::tr("New plan, stages: %1").arg(stages));
+    }
+    return lines;
 }
 
 /// What was lost in an iteration that was begun again has no span of that time.
