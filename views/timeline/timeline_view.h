@@ -226,7 +226,7 @@ QStringList describe_lost_time(const LostTime& lost);
 /// The same with the losses that led to it: what was lost, how soon it was known and planned again.
 QStringList describe_lost_time(const LostTime& lost, const TimelineData& data);
 /// An iteration of the ruler in words.
-QStringList describe_iteration(const IterationTime& iteration, const TimelineData& data);
+QStringList describe_iteration(const IterationTime& one, const TimelineData& data);
 /// "lost since 2.00 s": an outage seen from within.
 QString outage_words(const Outage& outage, const TimelineData& data);
 /// A node's outage in words, with the loss that began it.
