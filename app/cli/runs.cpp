@@ -292,8 +292,7 @@ std::string view_text(const Compared& all, WorkAxis axis) {
     return table(rows) + words +
            fmt::format(
                "Between two readings a loss is taken as linear, unless they are further apart than {:.0f} % of the "
-               "run: "
-               "then nothing is said of what lies between\n",
+               "run: then nothing is said of what lies between\n",
                100 * widest_gap);
 }
 

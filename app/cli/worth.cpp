@@ -97,21 +97,24 @@ std::string band_words(const Spread& spread, const Words& words) {
 
 void print_worths(const SkipWorths& worths, const WorthOptions& options) {
     const auto plain = [](double v) { return format_number(v); };
+    const auto seconds = [](double s) { return format_seconds(s); };
     std::vector<std::vector<std::string>> rows{
         {"skip ratio", "runs", "get there", "iteration", "iterations", "network time", "of the first", "p"}};
     const bool has_money = std::any_of(worths.rows.begin(), worths.rows.end(),
                                        [](const SkipWorth& row) { return row.money.mean.value_or(0) > 0; });
     if (has_money) rows[0].insert(rows[0].begin() + 6, "money");
     for (const auto& row : worths.rows) {
-        auto& line = rows.emplace_back(
-            std::vector<std::string>{fmt::format("{}", row.skip_ratio), std::to_string(row.runs),
-                                     std::to_string(row.there), format_seconds(row.iteration_s),
-                                     row.iterations.values.size() < row.there ? "by " + plain(*row.by_iterations)
-                                                                              : band_words(row.iterations, plain),
-                                     row.iterations.values.size() < row.there
-                                         ? "by " + format_seconds(*row.by_iterations * row.iteration_s)
-                                         : band_words(row.network_s, [](double s) { return format_seconds(s); })});
-        if (has_money) line.push_back(band_words(row.money, plain));
+        auto& line =
+            rows.emplace_back(std::vector<std::string>{fmt::format("{}", row.skip_ratio), std::to_string(row.runs),
+                                                       std::to_string(row.there), format_seconds(row.iteration_s)});
+        if (row.there > 0 && !row.is_told()) {
+            line.push_back("by " + plain(*row.by_iterations));
+            line.push_back("by " + seconds(*row.by_iterations * row.iteration_s));
+        } else {
+            line.push_back(band_words(row.iterations, plain));
+            line.push_back(band_words(row.network_s, seconds));
+        }
+        if (has_money) line.push_back(row.is_told() ? band_words(row.money, plain) : std::string{no_number});
         line.push_back(row.network_s.share ? fmt::format("{:.3f} x", *row.network_s.share) : std::string{no_number});
         line.push_back(row.network_s.p ? fmt::format("{:.3g}", *row.network_s.p) : std::string{no_number});
     }

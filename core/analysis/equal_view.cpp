@@ -178,6 +178,7 @@ nlohmann::ordered_json to_json(const EqualView& view) {
                                 {"last_value", number(run.last_value)},
                                 {"end_x", number(run.end_x)},
                                 {"reaches_target_x", number(run.reaches ? run.reaches->x : std::nullopt)},
+                                {"above_target_until_x", number(run.reaches ? run.reaches->after : std::nullopt)},
                                 {"at_target_by_x", number(run.reaches ? std::optional{run.reaches->by} : std::nullopt)},
                                 {"share_of_baseline", number(run.share)}});
     return json;

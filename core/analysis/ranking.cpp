@@ -12,7 +12,6 @@ namespace {
 
 /// Of a loss: runs of other seeds differ by more than the first, and may differ by as much as the second.
 constexpr double alike = 1e-3, may_be_chance = 0.02;
-constexpr double significant = 0.05;
 
 bool alike_but_seed(const RankedRun& a, const RankedRun& b) {
     Experiment other = *b.experiment;
@@ -87,7 +86,7 @@ std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs) {
             ranking.alike = ranking.alike && std::abs(value(i) - mine) <= alike * std::abs(mine);
         test_by_seeds(runs, ranking);
         ranking.may_be_chance =
-            ranking.p ? *ranking.p > significant : std::abs(mine - theirs) <= may_be_chance * std::abs(mine);
+            ranking.p ? *ranking.p >= significant_p : std::abs(mine - theirs) <= may_be_chance * std::abs(mine);
         find_quickest(runs, ranking);
     }
     return ranking;

@@ -21,8 +21,7 @@ void compare_with_first(std::vector<SkipWorth>& rows, Spread SkipWorth::*figure)
         spread.share.reset();
         spread.p.reset();
         const auto& first = rows.front();
-        const auto is_whole = [figure](const SkipWorth& one) { return (one.*figure).values.size() == one.runs; };
-        if (&row != &first && is_whole(first) && is_whole(row)) compare_spreads(first.*figure, spread);
+        if (&row != &first && first.is_whole() && row.is_whole()) compare_spreads(first.*figure, spread);
     }
 }
 

@@ -26,6 +26,11 @@ struct SkipWorth {
     Spread iterations;                    ///< of the network's experiment, until the target
     Spread network_s;                     ///< the same as time of the network
     Spread money;                         ///< in the unit of the price
+
+    /// Each of its trainings got there, and readings were near enough to say when: it can be held against others.
+    bool is_whole() const { return runs > 0 && iterations.values.size() == runs; }
+    /// Readings were near enough to say when those that are there got there.
+    bool is_told() const { return there > 0 && iterations.values.size() == there; }
 };
 
 /// `target`: the loss to get to; absent: the worst last one, which all get to. Compared with the smallest skip ratio.

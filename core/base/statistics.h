@@ -25,4 +25,7 @@ struct WelchTest {
 /// NaN everywhere for fewer than two values on a side; where neither side varies, p is 1 for equal means and else 0.
 WelchTest welch_test(const std::vector<double>& a, const std::vector<double>& b);
 
+/// Differences whose p is this or more may be chance.
+inline constexpr double significant_p = 0.05;
+
 }  // namespace skippipe

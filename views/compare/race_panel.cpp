@@ -8,6 +8,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "views/compare/loss_box.h"
 #include "views/curves/curve_set.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -18,8 +19,6 @@ namespace {
 
 constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time, WorkAxis::microbatches,
                                   WorkAxis::block_flops,  WorkAxis::tokens,       WorkAxis::iteration};
-constexpr std::pair<const char*, const char*> race_metrics[] = {
-    {"validation_loss", "Validation loss"}, {"loss", "Training loss"}, {"bits_per_byte", "Bits per byte"}};
 constexpr const char* chosen = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
 constexpr int least_letters = 8, target_width = 72, least_name = 140;
 
@@ -40,7 +39,7 @@ RacePanel::RacePanel(QWidget* parent)
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->setSpacing(size::gap);
-    for (const auto& [name, words] : race_metrics) metric_->addItem(tr(words), QString(name));
+    fill_losses(*metric_, {"validation_loss", "loss", "bits_per_byte"});
     for (const auto axis : race_axes)
         axis_->addItem(axis == WorkAxis::block_flops ? tr("Block FLOPs") : axis_label(axis));
     metric_->setAccessibleName(tr("Loss"));
@@ -52,7 +51,6 @@ RacePanel::RacePanel(QWidget* parent)
     }
     connect(group_, &QComboBox::activated, this,
             [this](int index) { group_->setProperty(chosen, group_->itemText(index)); });
-    connect(metric_, &QComboBox::activated, this, [this] { metric_->setProperty(chosen, true); });
     target_->setAccessibleName(tr("Loss to reach"));
     target_->setToolTip(tr("The loss to reach; empty: the worst last one, which all reach"));
     target_->setObjectName("race_target");
@@ -102,12 +100,7 @@ void RacePanel::fill_groups(const std::vector<const RunData*>& runs) {
 
 void RacePanel::show_runs(const std::vector<const RunData*>& runs) {
     shown_.clear();
-    if (!metric_->property(chosen).toBool()) {
-        std::vector<const std::vector<Metric>*> metrics;
-        for (const auto* run : runs) metrics.push_back(&run->metrics);
-        const QSignalBlocker quiet(metric_);
-        metric_->setCurrentIndex(metric_->findData(QString::fromStdString(loss_to_compare(metrics))));
-    }
+    choose_readable_loss(*metric_, runs);
     for (const auto* run : runs) {
         RunData part;
         part.info = run->info;

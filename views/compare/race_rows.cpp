@@ -8,8 +8,6 @@
 namespace skippipe {
 namespace {
 
-constexpr double likely_by_chance = 0.05;
-
 QString work_words(double x, WorkAxis axis) { return QString::fromStdString(format_work(x, axis)); }
 
 template <class Words>
@@ -19,7 +17,7 @@ QString spread_words(const Spread& spread, const Words& words) {
 }
 
 Verdict verdict_of(const Spread& spread) {
-    if (!spread.share || *spread.share == 1 || (spread.p && *spread.p >= likely_by_chance)) return Verdict::none;
+    if (!spread.share || *spread.share == 1 || (spread.p && *spread.p >= significant_p)) return Verdict::none;
     return *spread.share < 1 ? Verdict::better : Verdict::worse;
 }
 

@@ -10,10 +10,10 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLocale>
-#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include "core/analysis/price.h"
+#include "views/compare/loss_box.h"
 #include "views/curves/plot.h"
 #include "views/plan/plan_service.h"
 #include "views/theme/numbers.h"
@@ -30,8 +30,8 @@ enum WorthFigure { in_time, in_money };
 /// "1 h 05 min (58 min to 1 h 12 min)"
 template <class Words>
 QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& words) {
-    if (!row.by_iterations) return QObject::tr("not reached");
-    if (spread.values.size() < row.there) return QObject::tr("not measured");
+    if (row.there == 0) return QObject::tr("not reached");
+    if (!row.is_told()) return QObject::tr("not measured");
     const QString text = words(*spread.mean);
     const QString least = words(*spread.least), most = words(*spread.most);
     return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, least, most);
@@ -50,17 +50,12 @@ double skip_ratio_of(const RunData& run) {
     return is_full ? 0 : run.experiment.pipeline.skip_ratio;
 }
 
-constexpr double likely_by_chance = 0.05;
-
-/// Each of its trainings got there, and readings were near enough to say when.
-bool is_measured(const SkipWorth& row) { return row.runs > 0 && row.network_s.values.size() == row.runs; }
-
 /// Welch's p of two skip ratios, one of which is the first; absent: there is one seed of one of them.
 std::optional<double> chance(const SkipWorth& a, const SkipWorth& b) {
     return a.network_s.p ? a.network_s.p : b.network_s.p;
 }
 
-bool is_sure(const SkipWorth& a, const SkipWorth& b) { return chance(a, b).value_or(1) < likely_by_chance; }
+bool is_sure(const SkipWorth& a, const SkipWorth& b) { return chance(a, b).value_or(1) < significant_p; }
 
 QString chance_of(const SkipWorth& a, const SkipWorth& b) {
     const auto p = chance(a, b);
@@ -79,8 +74,8 @@ QString verdict_words(const std::vector<SkipWorth>& rows) {
             .arg(percent(rows.front().skip_ratio));
     const SkipWorth *best = nullptr, *first = &rows.front();
     for (const auto& row : rows)
-        if (is_measured(row) && (best == nullptr || *row.network_s.mean < *best->network_s.mean)) best = &row;
-    if (best == nullptr || !is_measured(*first))
+        if (row.is_whole() && (best == nullptr || *row.network_s.mean < *best->network_s.mean)) best = &row;
+    if (best == nullptr || !first->is_whole())
         return QObject::tr("Nobody knows yet: of skip ratio %1, %2. ")
             .arg(three_digits(first->skip_ratio),
                  first->there < first->runs
@@ -90,7 +85,7 @@ QString verdict_words(const std::vector<SkipWorth>& rows) {
     if (best == first) {
         const SkipWorth* next = nullptr;
         for (const auto& row : rows)
-            if (&row != first && is_measured(row) && (next == nullptr || *row.network_s.mean < *next->network_s.mean))
+            if (&row != first && row.is_whole() && (next == nullptr || *row.network_s.mean < *next->network_s.mean))
                 next = &row;
         if (next == nullptr)
             return QObject::tr("Only skip ratio %1 can be told. ").arg(three_digits(first->skip_ratio));
@@ -129,11 +124,9 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
       plot_(new QCustomPlot),
       table_(new QTableWidget) {
     pool_.setMaxThreadCount(1);
-    metric_->addItem(tr("Validation loss"), "validation_loss");
-    metric_->addItem(tr("Training loss"), "loss");
+    fill_losses(*metric_, {"validation_loss", "loss"});
     metric_->setAccessibleName(tr("Loss"));
     metric_->setObjectName("worth_metric");
-    connect(metric_, &QComboBox::activated, this, [this] { metric_->setProperty("chosen", true); });
     figure_->addItems({tr("Network time"), tr("Money")});
     figure_->setAccessibleName(tr("What it takes"));
     figure_->setObjectName("worth_figure");
@@ -201,12 +194,7 @@ void WorthPanel::show_runs(const std::vector<const RunData*>& runs) {
     for (const auto* run : runs)
         shown_.push_back(
             {run->info.id, skip_ratio_of(*run), run->experiment.model == document_.experiment().model, run->metrics});
-    if (!metric_->property("chosen").toBool()) {
-        std::vector<const std::vector<Metric>*> metrics;
-        for (const auto& run : shown_) metrics.push_back(&run.metrics);
-        const QSignalBlocker quiet(metric_);
-        metric_->setCurrentIndex(metric_->findData(QString::fromStdString(loss_to_compare(metrics))));
-    }
+    choose_readable_loss(*metric_, runs);
     if (!isVisible()) return;  // drawn when it is shown
     plan_again();
     draw();
@@ -396,7 +384,7 @@ void WorthPanel::fill_table() {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);
             item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-            if (c == 1 && compared.share && compared.p.value_or(0) < likely_by_chance)
+            if (c == 1 && compared.share && compared.p.value_or(0) < significant_p)
                 item->setForeground(*compared.share < 1 ? theme().good : theme().bad);
             table_->setItem(r, c, item);
         }
@@ -414,7 +402,7 @@ void WorthPanel::draw_curve() {
     QVector<double> x, mean, least, most;
     for (const auto& row : worths_.rows) {
         const auto& spread = of_money ? row.money : row.network_s;
-        if (!is_measured(row)) continue;
+        if (!row.is_whole()) continue;
         x << row.skip_ratio;
         mean << *spread.mean, least << *spread.least, most << *spread.most;
     }

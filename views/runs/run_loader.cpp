@@ -236,12 +236,13 @@ std::vector<PlanInForce> RunLoader::later_plans(const std::vector<IterationTime>
     std::vector<PlanInForce> plans;
     for (const auto& [iteration, plan] : data_.later_plans) {
         // Its first iteration may be under way still: then it began at the end of those before.
-        std::optional<double> from_s;
-        for (const auto& one : iterations)
-            if (one.iteration <= iteration) from_s = one.iteration == iteration ? one.begin_s() : one.end_s;
-        if (!from_s) continue;
+        const auto after =
+            std::upper_bound(iterations.begin(), iterations.end(), iteration,
+                             [](int number, const IterationTime& one) { return number < one.iteration; });
+        if (after == iterations.begin()) continue;  // none ended yet
+        const auto& last = *std::prev(after);
         const auto stages = stage_of_nodes(plan, data_.problem->nodes());
-        plans.push_back({*from_s, {stages.begin(), stages.end()}});
+        plans.push_back({last.iteration == iteration ? last.begin_s() : last.end_s, {stages.begin(), stages.end()}});
     }
     return plans;
 }

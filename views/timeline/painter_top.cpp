@@ -91,6 +91,7 @@ void TimelinePainter::ruler() {
     }
     for (const auto& [left, number] : numbers) text(left, top + 1, theme_.text, number);  // over the boxes beside them
     for (const auto& plan : view_.data_->later_plans()) {
+        if (plan.from_s < scale_.begin || plan.from_s > scale_.end) continue;
         const double x = std::floor(scale_.x(plan.from_s));
         box(x - 1, top, x + 1, bottom, packed(theme_.text));
         const std::string words = QObject::tr("new plan").toStdString();
@@ -98,7 +99,9 @@ void TimelinePainter::ruler() {
         const bool has_room = std::none_of(numbers.begin(), numbers.end(), [&](const auto& number) {
             return number.first < end + 4 && number.first + text_width(number.second) > x;
         });
-        if (has_room && end < scale_.right) text(x + 4, top + 1, theme_.text, words);
+        if (!has_room || end > scale_.right) continue;
+        text(x + 4, top + 1, theme_.text, words);
+        numbers.emplace_back(x + 4, words);  // the next one keeps clear of it
     }
     list_.PopClipRect();
 }

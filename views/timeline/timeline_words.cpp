@@ -149,7 +149,7 @@ static QStringList describe_time(const IterationTime& one) {
             QObject::tr("Click: this iteration in sight")};
 }
 
-/// Whose stages change where a plan comes into force: "n2 4 → 0, n6 none".
+/// Whose stages change where a plan comes into force: "n2 4 → 0, n6 4 → none".
 static QString changed_stages(const TimelineData& data, const PlanInForce& plan) {
     const double before = std::nexttoward(plan.from_s, -1.0L);
     QStringList changed;
