@@ -51,7 +51,7 @@ private:
     std::shared_ptr<LineBook> book_;
 };
 
-class ThreadTransport final : public RankTransport {
+class ThreadTransport : public RankTransport {
 public:
     ThreadTransport(Exchange& exchange, const RankSchedule& schedule, int rank, bool comes_back = false)
         : exchange_(exchange), schedule_(schedule), rank_(rank), aborted_(comes_back), must_regroup_(comes_back) {

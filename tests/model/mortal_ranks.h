@@ -109,8 +109,8 @@ public:
 
 private:
     void pass(Death::In in, int n) {
-        if (!death_ || death_->in != in || death_->n != n) return;
-        death_.reset();
+        // Operations and sums are passed by threads of their own.
+        if (!death_ || death_->in != in || death_->n != n || dead_.exchange(true)) return;
         die_();
         throw Died();
     }
@@ -119,7 +119,7 @@ private:
     std::vector<int> stages_;
     std::optional<Death> death_;
     std::function<void()> die_, begins_;
-    bool now_ = false;
+    std::atomic<bool> now_ = false, dead_ = false;
     int operations_ = 0;
     std::atomic<int> sums_ = 0, touched_ = 0;
 };

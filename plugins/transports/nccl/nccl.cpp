@@ -53,6 +53,7 @@ void NcclTransport::check() const {
 }
 
 void NcclTransport::open_lane() {
+    lane_.reset();  // it may be about to deliver, which its own gate alone keeps from those who are gone
     gate_ = std::make_unique<DeliveryGate>();
     lane_ = std::make_unique<Lane>(api_, queue_, options_, [this] { return control_.now_s(); });
     connected_.clear();
