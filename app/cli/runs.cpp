@@ -72,6 +72,17 @@ void list(Context& context, const std::string& state) {
     std::cout << table(rows);
 }
 
+/// What happened, in the order in which it was told.
+void print_events(const std::vector<RunEvent>& events) {
+    if (events.empty()) return;
+    constexpr auto row = "{:>14}  {:>9}  {:>16}  {}\n";
+    std::cout << '\n' << fmt::format(row, "at", "iteration", "until it went on", "what happened");
+    for (const auto& event : events)
+        std::cout << fmt::format(row, format_seconds(event.network_s), event.iteration + 1,
+                                 event.lasted_s > 0 ? format_seconds(event.lasted_s) : std::string{no_number},
+                                 event.what);
+}
+
 void show(Context& context, const std::string& name) {
     Reader reader(context.record);
     const auto run = find_run(reader, name);
@@ -93,6 +104,13 @@ void show(Context& context, const std::string& name) {
         json["metrics"] = array;
         json["experiment"] = parsed(reader.experiment_json(run.id));
         json["plan"] = parsed(reader.plan_json(run.id));
+        json["events"] = nlohmann::ordered_json::array();
+        for (const auto& event : reader.events(run.id))
+            json["events"].push_back({{"iteration", event.iteration},
+                                      {"kind", to_string(event.kind)},
+                                      {"network_seconds", event.network_s},
+                                      {"lasted_seconds", event.lasted_s},
+                                      {"what", event.what}});
         json["plan_changes"] = nlohmann::ordered_json::array();
         for (const auto& change : reader.plan_changes(run.id))
             json["plan_changes"].push_back({{"iteration", change.iteration},
@@ -119,13 +137,14 @@ void show(Context& context, const std::string& name) {
     row("last validation loss", number(run.last_validation_loss));
     if (!run.error.empty()) row("error", run.error);
     if (!run.warning.empty()) row("warning", run.warning);
+    if (summary.is_object() && summary.value("idle_iterations", 0) > 0)
+        row("idle, mean of", fmt::format("{} iterations", summary["idle_iterations"].get<int>()));
     if (summary.is_object() && summary.contains("idle_by_cause"))
         for (const auto& [cause, share] : summary["idle_by_cause"].items())
             if (share.is_number() && share.get<double>() > 0)
                 row("idle: " + cause, format_percent(share.get<double>()));
-    for (const auto& change : reader.plan_changes(run.id))
-        row(fmt::format("new plan from iteration {}", change.iteration + 1), change.why);
     std::cout << table(rows);
+    print_events(reader.events(run.id));
 }
 
 nlohmann::ordered_json numbers(const std::vector<std::optional<double>>& values) {

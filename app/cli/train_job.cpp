@@ -32,6 +32,7 @@ nlohmann::ordered_json summary(const RunOutcome& outcome) {
                                 {"first_validation_loss", optional_number(outcome.info.first_validation_loss)},
                                 {"last_validation_loss", optional_number(outcome.info.last_validation_loss)},
                                 {"idle_by_cause", idle},
+                                {"idle_iterations", outcome.idle_iterations},
                                 {"peak_memory_bytes", outcome.peak_memory_bytes}};
     if (const auto middle = median_difference(outcome.differences)) json["prediction"] = to_json(*middle);
     for (const auto& change : outcome.plan_changes)
@@ -63,7 +64,9 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
     if (info.tokens_per_second) row("tokens per second here", fmt::format("{:.0f}", *info.tokens_per_second));
     double idle = 0;
     for (const double share : outcome.idle_by_cause) idle += share;
-    if (info.iteration_s) row("idle", format_percent(idle));
+    if (outcome.idle_iterations > 0)
+        row(outcome.idle_iterations == 1 ? "idle" : fmt::format("idle, mean of {} iterations", outcome.idle_iterations),
+            format_percent(idle));
     for (std::size_t c = 0; c < idle_causes; ++c)
         if (outcome.idle_by_cause[c] > 0)
             row("  " + std::string(describe(static_cast<IdleCause>(c))), format_percent(outcome.idle_by_cause[c]));

@@ -15,16 +15,11 @@ namespace {
 constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient", "link",
                                                           "memory",     "collision",  "order",    "all-reduce",
                                                           "optimizer",  "node-down",  "unused"};
-constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining the pipeline",
-                                                              "waiting for an activation",
-                                                              "waiting for a gradient",
-                                                              "waiting for the link",
-                                                              "waiting for memory (TC1)",
-                                                              "collision upstream (TC2)",
-                                                              "waiting its turn in the order",
-                                                              "all-reducing gradients",
-                                                              "stepping the optimizer",
-                                                              "node down",
+constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining",      "waiting for an activation",
+                                                              "waiting for a gradient",   "waiting for the link",
+                                                              "waiting for memory (TC1)", "collision upstream (TC2)",
+                                                              "waiting its turn",         "all-reducing gradients",
+                                                              "stepping the optimizer",   "node down",
                                                               "not used by the plan"};
 
 /// Cuts one idle stretch of one node into gaps, from left to right; every call goes on where the last one ended, so

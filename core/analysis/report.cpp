@@ -264,7 +264,7 @@ private:
             shares.push_back(summary.is_object() ? summary.value("idle_by_cause", Json{}) : Json{});
         }
         if (std::none_of(shares.begin(), shares.end(), [](const Json& one) { return one.is_object(); })) return;
-        add("<h2>Why nodes idle, in the last iteration</h2>\n");
+        add("<h2>Why nodes idle, mean of the iterations</h2>\n");
         begin_table("Share of the nodes' time");
         for (std::size_t c = 0; c < idle_causes; ++c) {
             const std::string name(to_string(static_cast<IdleCause>(c)));

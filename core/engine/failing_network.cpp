@@ -33,6 +33,7 @@ FailingNetwork::FailingNetwork(const Experiment& experiment, const Problem& prob
       transport_(transport),
       listener_(listener),
       survival_(experiment, problem, base, start.planner, start.position.members, start.replanning_operations),
+      told_speeds_(survival_.speeds()),
       controller_(controller_of(experiment.recovery.policy, start.replanning_operations)),
       execution_(std::make_unique<PlanExecution>(experiment, problem, one_rank_schedule(problem.nodes(), base), compute,
                                                  transport)) {
@@ -94,6 +95,10 @@ RankIteration FailingNetwork::run_once(int iteration, double network_s, std::vec
     auto ran = execution_->run(iteration, disturbances, *controller_);
     ran.disturbances -= std::min(lasting, ran.disturbances);
     survival_.happened(iteration, events, ran.disturbances);
+    double changed_s = 0;
+    for (std::size_t k = 0; k < ran.disturbances; ++k)
+        if (!events[k].disturbance.loses()) changed_s = std::max(changed_s, events[k].disturbance.at_s);
+    tell_speeds(iteration, network_s + changed_s);
     survival_.lose_spares(iteration, network_s, ran.timeline.iteration_s);
     if (listener_)
         for (const auto& report : ran.recoveries) listener_->recovered(iteration, network_s, report);
@@ -140,12 +145,15 @@ void FailingNetwork::take_stock(int iteration, double& network_s) {
         const RejoinReport rejoin = bring_back(survival_.bring_back(network_s));
         if (!rejoin.nodes.empty() && listener_) listener_->rejoined(iteration, network_s, rejoin);
         network_s += rejoin.refetching_s;
+        tell_speeds(iteration, network_s);
         try {
             const auto& plan = survival_.plan(network_s);
             network_s = std::max(network_s, survival_.take_wait_s());
-            if (plan != schedule().plan || survival_.network_changed()) network_s += change_plan(plan);
-            if (const auto why = survival_.take_reason(); !why.empty() && listener_)
-                listener_->plan_switched(iteration, plan, why);
+            const bool is_another = plan != schedule().plan;
+            if (is_another || survival_.network_changed()) network_s += change_plan(plan);
+            auto why = survival_.take_reason();
+            if (why.empty() && is_another) why = who_is_left();
+            if (!why.empty() && listener_) listener_->plan_switched(iteration, plan, why);
             return;
         } catch (const InputError&) {
             const double back_s = survival_.next_back_s(network_s);
@@ -153,6 +161,21 @@ void FailingNetwork::take_stock(int iteration, double& network_s) {
             network_s = back_s;
         }
     }
+}
+
+void FailingNetwork::tell_speeds(int iteration, double at_s) {
+    auto speeds = survival_.speeds();
+    if (speeds == told_speeds_) return;
+    told_speeds_ = std::move(speeds);
+    if (listener_) listener_->speeds_changed(iteration, at_s, told_speeds_);
+}
+
+/// Why a plan that nobody made anew is another one than before.
+std::string FailingNetwork::who_is_left() const {
+    std::string lost;
+    for (int node = 0; node < problem_.nodes(); ++node)
+        if (survival_.down(node)) lost += (lost.empty() ? "" : ", ") + problem_.node_ids[NodeIndex(node)];
+    return lost.empty() ? "all nodes are there" : "for the nodes that are left, without " + lost;
 }
 
 /// They fetch side by side.

@@ -47,6 +47,8 @@ private:
     RejoinReport bring_back(std::vector<int> nodes);
     double start_alone(int node);
     double change_plan(const Plan& plan);
+    std::string who_is_left() const;
+    void tell_speeds(int iteration, double at_s);
     RankIteration run_once(int iteration, double network_s, std::vector<FailureEvent>& events);
     std::nullopt_t go_back(int iteration, double from_s, double restore_s, std::string why);
 
@@ -56,6 +58,7 @@ private:
     RankTransport& transport_;
     TrainingListener* listener_;
     Survival survival_;
+    std::vector<SpeedChange> told_speeds_;
     std::unique_ptr<RecoveryController> controller_;
     std::unique_ptr<PlanExecution> execution_;
     std::optional<Remembered> remembered_;

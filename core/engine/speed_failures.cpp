@@ -27,17 +27,20 @@ bool has_speed_failures(const Experiment& experiment) {
                        [](const Failure& failure) { return changes_speed(failure.kind); });
 }
 
-void SpeedFailures::add(const FailureEvent& event, double until_s) {
-    const auto& change = event.disturbance.change;
+SpeedChange speed_change(const Problem& problem, const NetworkChange& change, std::uint64_t seed) {
     SpeedChange made{.of_line = change.of_line(), .index = change.node};
-    if (made.of_line) made.index = problem_.hop(change.node, change.to).line;
+    if (made.of_line) made.index = problem.hop(change.node, change.to).line;
     if (change.slows()) {
         made.factor = change.factor;
     } else {
         made.deviation = change.factor;
-        made.seed = event.disturbance.seed;
+        made.seed = seed;
     }
-    lasting_.push_back({made, until_s});
+    return made;
+}
+
+void SpeedFailures::add(const FailureEvent& event, double until_s) {
+    lasting_.push_back({speed_change(problem_, event.disturbance.change, event.disturbance.seed), until_s});
 }
 
 std::vector<SpeedChange> SpeedFailures::in_force(int iteration, double network_s,

@@ -22,6 +22,9 @@ struct SpeedChange {
     bool operator==(const SpeedChange&) const = default;
 };
 
+/// A change that makes slower, or lets vary; `seed`: of its draws.
+SpeedChange speed_change(const Problem& problem, const NetworkChange& change, std::uint64_t seed);
+
 /// What the document's failures change, iteration by iteration. On rank 0.
 class SpeedFailures {
 public:

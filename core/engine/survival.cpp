@@ -112,6 +112,14 @@ std::vector<Disturbance> Survival::variation() const {
     return varies;
 }
 
+std::vector<SpeedChange> Survival::speeds() const {
+    std::vector<SpeedChange> changes;
+    for (const auto& slower : slower_)
+        if (slower.change.kind != NetworkChange::Kind::line_cut)
+            changes.push_back(speed_change(problem_, slower.change, slower.seed));
+    return changes;
+}
+
 std::optional<CoordinatorLoss> Survival::coordinator_lost(int iteration, double offset_s) const {
     auto losses = schedule_.coordinator_losses(iteration, offset_s, expected_s_);
     std::erase_if(losses, [&](const auto& loss) { return happened_.contains({loss.failure, iteration}); });

@@ -10,6 +10,7 @@
 #include "core/engine/failures.h"
 #include "core/engine/moves.h"
 #include "core/engine/plan_ahead.h"
+#include "core/engine/speed_failures.h"
 
 namespace skippipe {
 
@@ -59,6 +60,8 @@ public:
     std::vector<FailureEvent> events(int iteration, double offset_s) const;
     /// What varies from the start of every iteration on.
     std::vector<Disturbance> variation() const;
+    /// What is slower, or varies, now.
+    std::vector<SpeedChange> speeds() const;
     /// When the coordinator is lost in it, if it is, and when another one is there.
     std::optional<CoordinatorLoss> coordinator_lost(int iteration, double offset_s) const;
     /// A node is lost between two iterations, and back at `back_s` of network time.

@@ -192,7 +192,7 @@ void Trainer::change_speeds() {
     execution_->change_speeds(changes);
     if (changes == slower_) return;
     slower_ = changes;
-    if (listener_) listener_->speeds_changed(done_, slower_);
+    if (listener_) listener_->speeds_changed(done_, network_s_, slower_);
 }
 
 void Trainer::go_back(const Setback& setback) {

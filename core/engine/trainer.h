@@ -62,9 +62,10 @@ public:
     virtual void went_back(const TrainingPosition& position, const Setback& setback) {
         static_cast<void>(position), static_cast<void>(setback);
     }
-    /// Wall clock: from this iteration on this, and nothing else, is slower or varies by the document's failures.
-    virtual void speeds_changed(int iteration, const std::vector<SpeedChange>& changes) {
-        static_cast<void>(iteration), static_cast<void>(changes);
+    /// From `at_s` of network time on, in this iteration, this, and nothing else, is slower or varies by the document's
+    /// failures.
+    virtual void speeds_changed(int iteration, double at_s, const std::vector<SpeedChange>& changes) {
+        static_cast<void>(iteration), static_cast<void>(at_s), static_cast<void>(changes);
     }
     /// Ranks were lost or have come back, and the others went on.
     virtual void regrouped(const RegroupReport& report) { static_cast<void>(report); }

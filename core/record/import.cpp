@@ -15,8 +15,8 @@ namespace {
 constexpr double silence_s = 3600;  ///< a run that was not heard of for so long has died, whatever its record says
 
 // Children after what they refer to. Commands were for a process that is gone.
-constexpr const char* tables_of_runs[] = {"documents", "iterations", "spans",       "metrics",   "tags",
-                                          "notes",     "plans",      "evaluations", "omissions", "devices"};
+constexpr const char* tables_of_runs[] = {"documents", "iterations",  "spans",     "metrics", "tags",  "notes",
+                                          "plans",     "evaluations", "omissions", "devices", "events"};
 
 /// A copy of the other record beside ours, of the newest schema; it goes with this object.
 class NewestCopy {

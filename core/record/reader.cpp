@@ -295,6 +295,24 @@ std::vector<Metric> Reader::metrics(RunId id, std::int64_t after) {
     });
 }
 
+std::vector<RunEvent> Reader::events(RunId id, std::int64_t after) {
+    return told(impl_->file, [&]() -> std::vector<RunEvent> {
+        auto* found = impl_->database();
+        if (!found) return {};
+        SQLite::Statement query{*found,
+                                "SELECT row, iteration, kind, network_s, lasted_s, what FROM events WHERE run = ? AND "
+                                "row > ? ORDER BY row"};
+        SQLite::bind(query, id, after);
+        std::vector<RunEvent> events;
+        while (query.executeStep())
+            if (const auto kind = record::event_kind_of(query.getColumn(2).getString()))
+                events.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt(), *kind,
+                                  record::real(query.getColumn(3)), record::real(query.getColumn(4)),
+                                  query.getColumn(5).getString()});
+        return events;
+    });
+}
+
 std::optional<Evaluation> Reader::evaluation(RunId id) {
     return told(impl_->file, [&]() -> std::optional<Evaluation> {
         auto* found = impl_->database();

@@ -98,6 +98,27 @@ struct PlanChange {
     std::string why;
 };
 
+/// What happened to a run besides iterations, for people.
+struct RunEvent {
+    enum class Kind {
+        lost,       ///< nodes or links, and what was done about it
+        back,       ///< nodes are there again
+        speeds,     ///< what is slower, or varies, is another one than before
+        went_back,  ///< to a checkpoint
+        plan,       ///< another one is in force
+        met_anew    ///< ranks, without those that were lost or with those that came back
+    };
+    std::int64_t row = 0;  ///< grows; ask for what came after the last one seen
+    int iteration = 0;     ///< in which it happened, or that came next
+    Kind kind = Kind::lost;
+    double network_s = 0;  ///< when, from the run's start
+    double lasted_s = 0;   ///< network time until training went on, or could; 0: it did not wait
+    std::string what;      ///< "n5 lost 0.82 s into the iteration, known 0.21 s later: ..."
+    bool operator==(const RunEvent&) const = default;
+};
+/// "lost", "back", "speeds", "went back", "plan", "met anew": as a record has it.
+std::string_view to_string(RunEvent::Kind kind);
+
 struct Command {
     std::int64_t id = 0;
     std::string kind;  ///< "stop", "pause", "resume", "extend", "fail"
@@ -174,8 +195,10 @@ public:
     /// Before the iteration's spans.
     void plan(RunId run, int iteration, const std::string& plan_json, const std::string& why);
     void devices(RunId run, int iteration, const std::vector<DeviceReading>& devices);
+    void event(RunId run, const RunEvent& event);
     void iteration_done(RunId run, int iterations_done, double machine_s);
-    /// The training has gone back: what was recorded of later iterations leaves the record, but for what failures cost.
+    /// The training has gone back: what was recorded of later iterations leaves the record, but for what failures cost
+    /// and what happened.
     void go_back(RunId run, const RunCommit& commit);
     void heartbeat(RunId run);
     /// What people should know of the run: the last word stays.
@@ -220,6 +243,7 @@ public:
     std::vector<RecordedSpan> spans(RunId id, int iteration = -1, std::int64_t after = 0,
                                     std::int64_t limit = INT64_MAX);
     std::vector<Metric> metrics(RunId id, std::int64_t after = 0);
+    std::vector<RunEvent> events(RunId id, std::int64_t after = 0);
     /// Of iterations from this one on in which GPUs were read, in their order.
     std::vector<RecordedDevices> devices(RunId id, int from_iteration = 0);
     /// Of how many iterations it has spans.

@@ -67,6 +67,14 @@ void Recorder::devices(RunId run, int iteration, const std::vector<DeviceReading
     });
 }
 
+void Recorder::event(RunId run, const RunEvent& event) {
+    const auto row = impl_->writer.take_metric_row(run);
+    impl_->writer.give(run, sizeof event + event.what.size(), [&](record::RunRows& all) {
+        all.events.push_back(event);
+        all.events.back().row = row;
+    });
+}
+
 void Recorder::iteration_done(RunId run, int iterations_done, double machine_s) {
     impl_->writer.give(run, 0, [&](record::RunRows& all) { all.done = {iterations_done, machine_s}; });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/record/resume.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "core/record/rows.h"
@@ -67,9 +69,11 @@ ResumedRun resumed(SQLite::Database& database, RunId run) {
 }  // namespace
 
 void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit, bool keep_account) {
-    for (const char* table : {"spans", "iterations", "plans", "devices"})
+    for (const char* table : {"spans", "iterations", "plans", "devices", "events"}) {
+        if (keep_account && std::string_view(table) == "events") continue;
         execute(database, fmt::format("DELETE FROM {} WHERE run = ? AND iteration >= ?", table), run,
                 commit.iterations_done);
+    }
     execute(database, "DELETE FROM evaluations WHERE run = ?", run);  // of weights that it goes on from
     SQLite::Statement names{database, "SELECT DISTINCT name FROM metrics WHERE run = ?"};
     names.bind(1, run);
@@ -89,7 +93,10 @@ TakenUp take_up_run(SQLite::Database& database, const std::filesystem::path& fil
     if (extension) extend_run(database, run, *extension);
     TakenUp taken{identity_of(database, run, self),
                   number(database, "SELECT coalesce(max(row), 0) FROM spans WHERE run = ?", run),
-                  number(database, "SELECT coalesce(max(row), 0) FROM metrics WHERE run = ?", run),
+                  number(database,
+                         "SELECT coalesce(max(row), 0) FROM (SELECT run, row FROM metrics UNION ALL "
+                         "SELECT run, row FROM events) WHERE run = ?",
+                         run),
                   {}};
     truncate_run(database, run, commit, false);
     taken.resumed = resumed(database, run);

@@ -30,12 +30,12 @@ bool is_result(const std::string& metric) {
 }
 
 bool RunRows::empty() const {
-    return spans.empty() && metrics.empty() && plans.empty() && devices.empty() && !done && !paused && !warning &&
-           taken_command == 0 && !extension && !end && !heartbeat && !back_to;
+    return spans.empty() && metrics.empty() && plans.empty() && devices.empty() && events.empty() && !done && !paused &&
+           !warning && taken_command == 0 && !extension && !end && !heartbeat && !back_to;
 }
 
 std::size_t RunRows::rows() const {
-    std::size_t count = metrics.size() + plans.size() + devices.size();
+    std::size_t count = metrics.size() + plans.size() + devices.size() + events.size();
     for (const auto& some : spans) count += some.spans.size();
     return count;
 }
@@ -43,6 +43,7 @@ std::size_t RunRows::rows() const {
 std::size_t RunRows::bytes() const {
     std::size_t sum = metrics.size() * sizeof(Metric) + devices.size() * sizeof(DeviceRow);
     for (const auto& some : spans) sum += some.bytes();
+    for (const auto& event : events) sum += sizeof event + event.what.size();
     for (const auto& plan : plans) sum += plan.plan_json.size() + plan.why.size();
     return sum;
 }
@@ -65,6 +66,7 @@ void RunRows::append(RunRows&& later) {
     append_to(metrics, std::move(later.metrics));
     append_to(plans, std::move(later.plans));
     append_to(devices, std::move(later.devices));
+    append_to(events, std::move(later.events));
     replace(done, std::move(later.done));
     replace(paused, std::move(later.paused));
     replace(warning, std::move(later.warning));

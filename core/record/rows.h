@@ -48,6 +48,7 @@ struct RunRows {
     std::vector<Metric> metrics;
     std::vector<PlanRow> plans;
     std::vector<DeviceRow> devices;
+    std::vector<RunEvent> events;
     std::optional<std::pair<int, double>> done;  ///< iterations done, machine seconds
     std::optional<bool> paused;
     std::optional<std::string> warning;  ///< what people should know of the run, or what of it was not kept

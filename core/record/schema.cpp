@@ -161,6 +161,19 @@ CREATE TABLE devices (           -- what GPUs said of themselves while an iterat
 ) WITHOUT ROWID;
 )sql";
 
+constexpr const char* version_6 = R"sql(
+CREATE TABLE events (            -- what happened to a run besides iterations
+    run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    row INTEGER NOT NULL,                -- grows within the run, and with that of its metrics
+    iteration INTEGER NOT NULL,          -- in which it happened, or that came next
+    kind TEXT NOT NULL,                  -- 'lost', 'back', 'speeds', 'went back', 'plan', 'met anew'
+    network_s REAL,                      -- when, from the run's start
+    lasted_s REAL,                       -- until training went on, or could
+    what TEXT NOT NULL,                  -- for people
+    PRIMARY KEY (run, row)
+) WITHOUT ROWID;
+)sql";
+
 int version_of(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
 /// One transaction a step. The version is read again once the write lock is held: another program may have been first.
@@ -242,7 +255,7 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 const std::vector<std::string>& migrations() {
-    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4, version_5};
+    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4, version_5, version_6};
     return steps;
 }
 

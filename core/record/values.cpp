@@ -12,11 +12,17 @@
 namespace skippipe {
 namespace {
 constexpr std::array<std::string_view, 5> state_names{"running", "finished", "failed", "stopped", "died"};
-}
+constexpr std::array<std::string_view, 6> event_kinds{"lost", "back", "speeds", "went back", "plan", "met anew"};
+}  // namespace
 
 std::string_view to_string(RunState state) {
     const auto index = static_cast<std::size_t>(state);
     return index < state_names.size() ? state_names[index] : "?";
+}
+
+std::string_view to_string(RunEvent::Kind kind) {
+    const auto index = static_cast<std::size_t>(kind);
+    return index < event_kinds.size() ? event_kinds[index] : "?";
 }
 
 std::string_view state_name(const RunInfo& run) {
@@ -40,6 +46,12 @@ namespace record {
 std::optional<RunState> state_of(std::string_view name) {
     for (std::size_t i = 0; i < state_names.size(); ++i)
         if (state_names[i] == name) return static_cast<RunState>(i);
+    return std::nullopt;
+}
+
+std::optional<RunEvent::Kind> event_kind_of(std::string_view name) {
+    for (std::size_t i = 0; i < event_kinds.size(); ++i)
+        if (event_kinds[i] == name) return static_cast<RunEvent::Kind>(i);
     return std::nullopt;
 }
 

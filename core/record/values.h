@@ -17,6 +17,9 @@ namespace skippipe::record {
 /// The state of that name; nothing where there is none.
 std::optional<RunState> state_of(std::string_view name);
 
+/// The kind of that name; nothing where there is none.
+std::optional<RunEvent::Kind> event_kind_of(std::string_view name);
+
 /// "2025-11-21T03:20:00.123Z".
 std::string utc_now();
 /// Seconds since 1970, UTC.

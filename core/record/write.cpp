@@ -60,6 +60,15 @@ void write_metrics(SQLite::Database& database, RunId run, const RunRows& rows) {
     }
 }
 
+void write_events(SQLite::Database& database, RunId run, const std::vector<RunEvent>& events) {
+    for (const auto& event : events)
+        execute(
+            database,
+            "INSERT INTO events (run, row, iteration, kind, network_s, lasted_s, what) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            run, event.row, event.iteration, std::string{to_string(event.kind)}, event.network_s, event.lasted_s,
+            event.what);
+}
+
 void write_end(SQLite::Database& database, RunId run, const RunEnd& end) {
     const auto& summary = end.summary;
     SQLite::Statement update{
@@ -112,6 +121,7 @@ void write_rows(SQLite::Database& database, RunId run, const RunRows& rows) {
         execute(database, "INSERT OR REPLACE INTO plans (run, iteration, plan, why) VALUES (?, ?, ?, ?)", run,
                 plan.iteration, plan.plan_json, plan.why);
     write_devices(database, run, rows.devices);
+    write_events(database, run, rows.events);
     if (rows.done)
         execute(database, "UPDATE runs SET iterations_done = ?, machine_s = ? WHERE id = ?", rows.done->first,
                 rows.done->second, run);
@@ -191,7 +201,8 @@ void copy_run(SQLite::Database& database, const std::string& from, RunId id, con
     for (const std::string& table : std::vector<std::string>{
              "spans:row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, start_s, end_s, bytes",
              "metrics:row, iteration, name, value, network_s, machine_s, tokens", "plans:iteration, plan, why",
-             "devices:" + std::string(device_columns), "tags:tag", "notes:note"}) {
+             "events:row, iteration, kind, network_s, lasted_s, what", "devices:" + std::string(device_columns),
+             "tags:tag", "notes:note"}) {
         const auto name = table.substr(0, table.find(':')), columns = table.substr(table.find(':') + 1);
         copy("INSERT OR REPLACE INTO {to}." + name + " (run, " + columns + ") SELECT ?2, " + columns + " FROM {from}." +
              name + " WHERE run = ?1");

@@ -87,13 +87,15 @@ void Run::tell_warnings() {
 RunOutcome Run::finish() {
     using nlohmann::ordered_json;
     if (forecast_) outcome_.differences = forecast_->differences();
-    if (last_) outcome_.idle_by_cause = idle_shares(job_.problem, plan_, last_->spans, last_->iteration_s);
+    outcome_.idle_by_cause = idle_.mean();
+    outcome_.idle_iterations = idle_.iterations();
     ordered_json idle;
     for (std::size_t c = 0; c < idle_causes; ++c)
         idle[std::string(to_string(static_cast<IdleCause>(c)))] = outcome_.idle_by_cause[c];
     outcome_.info.state = outcome_.state;
     outcome_.info.iterations = iterations_;
     ordered_json summary{{"idle_by_cause", idle},
+                         {"idle_iterations", outcome_.idle_iterations},
                          {"bits_per_byte", outcome_.bits_per_byte},
                          {"peak_memory_bytes", outcome_.peak_memory_bytes}};
     if (const auto middle = median_difference(outcome_.differences)) summary["prediction"] = to_json(*middle);

@@ -58,9 +58,10 @@ struct RunOutcome {
     RunId run = 0;
     RunState state = RunState::failed;
     RunInfo info;
-    std::array<double, idle_causes> idle_by_cause{};
-    double bits_per_byte = 0;              ///< last validation
-    std::int64_t peak_memory_bytes = 0;    ///< of the worker
+    std::array<double, idle_causes> idle_by_cause{};  ///< share of the nodes' time, mean over the next
+    int idle_iterations = 0;                          ///< of this process; a run that goes on had others before
+    double bits_per_byte = 0;                         ///< last validation
+    std::int64_t peak_memory_bytes = 0;               ///< of the worker
     std::vector<Difference> differences;   ///< wall clock: predicted against measured, of the first iterations and of
                                            ///< some later ones
     std::vector<PlanChange> plan_changes;  ///< what it went over to

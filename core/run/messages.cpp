@@ -142,6 +142,9 @@ struct Writer {
     json operator()(const PlanSwitched& m) const {
         return {{"type", "plan switched"}, {"iteration", m.iteration}, {"plan", m.plan_json}, {"why", m.why}};
     }
+    json operator()(const SpeedsChanged& m) const {
+        return {{"type", "speeds changed"}, {"iteration", m.iteration}, {"at_s", m.at_s}, {"what", m.what}};
+    }
     json operator()(const Paused& m) const { return {{"type", "paused"}, {"paused", m.paused}}; }
     json operator()(const Checkpointed& m) const {
         return {{"type", "checkpointed"}, {"iterations_done", m.iterations_done},
@@ -220,6 +223,7 @@ Message read(const json& v) {
             v.at("lost_s"),
             v.at("why")};
     if (type == "plan switched") return PlanSwitched{count(v.at("iteration")), v.at("plan"), v.at("why")};
+    if (type == "speeds changed") return SpeedsChanged{count(v.at("iteration")), v.at("at_s"), v.at("what")};
     if (type == "regrouped")
         return Regrouped{{count(v.at("iterations_done")),
                           v.at("lost"),

@@ -80,6 +80,13 @@ struct PlanSwitched {
     std::string plan_json, why;
 };
 
+/// From `at_s` of network time on, in this iteration, this is slower or varies, for people.
+struct SpeedsChanged {
+    int iteration = 0;
+    double at_s = 0;
+    std::string what;
+};
+
 /// What was done about nodes that were lost in an iteration that began at `offset_s` of network time.
 struct Recovered {
     int iteration = 0;
@@ -152,8 +159,9 @@ struct Failed {
     Faults faults;
 };
 
-using Message = std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, Rejoined, WentBack, Regrouped,
-                             PlanSwitched, Paused, Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
+using Message =
+    std::variant<Listening, Preparing, Hello, Validated, Iterated, Recovered, Rejoined, WentBack, Regrouped,
+                 PlanSwitched, SpeedsChanged, Paused, Checkpointed, Warned, Heartbeat, Probed, Evaluated, Done, Failed>;
 
 /// Coordinator to worker, while it trains: end after the iteration that runs.
 struct Stop {};

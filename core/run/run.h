@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/analysis/idle_mean.h"
 #include "core/run/alarms.h"
 #include "core/run/coordinator.h"
 #include "core/run/rank_failures.h"
@@ -88,11 +89,13 @@ private:
     void end_of_silence();
 
     // run_losses.cpp
+    void receive(const protocol::SpeedsChanged& m);
     void receive(const protocol::Recovered& m);
     void receive(const protocol::Rejoined& m);
     void receive(const protocol::WentBack& m);
     void receive(const protocol::Regrouped& m);
     void require_node(int node) const;
+    void tell_event(RunEvent event);
 
     // run_commands.cpp
     void poll_commands();
@@ -114,7 +117,7 @@ private:
     std::vector<protocol::RankMachine> machines_;
     double network_s_ = 0;  ///< where the last iteration ended
     RankFailures failures_;
-    std::optional<protocol::Iterated> last_;
+    IdleMean idle_;
     std::vector<protocol::Checkpointed> written_;  ///< that do not count yet
     std::chrono::steady_clock::time_point place_again_{};
     LossWatch losses_;

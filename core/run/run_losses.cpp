@@ -7,6 +7,21 @@
 
 namespace skippipe {
 
+/// Into the record and the log.
+void Run::tell_event(RunEvent event) {
+    recorder_.event(outcome_.run, event);
+    const bool is_good = event.kind == RunEvent::Kind::back || event.kind == RunEvent::Kind::plan;
+    const auto words = fmt::format("iteration {}: {}", event.iteration + 1, event.what);
+    is_good ? log_.info(words) : log_.warn(words);
+}
+
+void Run::receive(const protocol::SpeedsChanged& m) {
+    recorder_.event(outcome_.run,
+                    {.iteration = m.iteration, .kind = RunEvent::Kind::speeds, .network_s = m.at_s, .what = m.what});
+    warn({fmt::format("iteration {}", m.iteration + 1), m.what, "the document's failures say so", "",
+          Fault::Severity::warning});
+}
+
 void Run::receive(const protocol::Recovered& m) {
     const auto& report = m.report;
     for (const int node : report.nodes) require_node(node);
@@ -22,7 +37,11 @@ void Run::receive(const protocol::Recovered& m) {
     note("dropped_microbatches", report.dropped);
     outcome_.nodes_lost += static_cast<int>(report.nodes.size());
     outcome_.begun_again += report.abandoned.empty() ? 0 : 1;
-    log_.warn(fmt::format("iteration {}: {}", m.iteration + 1, describe(report, job_.problem)));
+    tell_event({.iteration = m.iteration,
+                .kind = RunEvent::Kind::lost,
+                .network_s = m.offset_s + report.lost_s,
+                .lasted_s = report.detected_s - report.lost_s,
+                .what = describe(report, job_.problem)});
     for (const auto& change : report.changes) log_.info("  " + change);
     if (progress_.recovered) progress_.recovered(m);
 }
@@ -31,7 +50,11 @@ void Run::receive(const protocol::Rejoined& m) {
     const auto& report = m.report;
     for (const int node : report.nodes) require_node(node);
     metric(m.iteration, "refetching_s", report.refetching_s, m.at_s + report.refetching_s, outcome_.info.machine_s, 0);
-    log_.info(fmt::format("iteration {}: {}", m.iteration + 1, describe(report, job_.problem)));
+    tell_event({.iteration = m.iteration,
+                .kind = RunEvent::Kind::back,
+                .network_s = m.at_s,
+                .lasted_s = report.refetching_s,
+                .what = describe(report, job_.problem)});
     if (progress_.rejoined) progress_.rejoined(m);
 }
 
@@ -39,6 +62,7 @@ void Run::receive(const protocol::WentBack& m) {
     const auto& to = m.position;
     recorder_.go_back(outcome_.run, {to.iterations_done, to.validated, to.machine_s});
     network_s_ = to.network_s;
+    idle_.forget_from(to.iterations_done);
     const auto note = [&](const char* name, double value) {
         metric(to.iterations_done, name, value, network_s_, to.machine_s, to.tokens);
     };
@@ -49,7 +73,11 @@ void Run::receive(const protocol::WentBack& m) {
     info.machine_s = to.machine_s;
     ++outcome_.went_back;
     outcome_.lost_iterations += m.lost_iterations;
-    log_.warn(describe(m));
+    tell_event({.iteration = to.iterations_done,
+                .kind = RunEvent::Kind::went_back,
+                .network_s = network_s_ - m.lost_s,
+                .lasted_s = m.lost_s,
+                .what = describe(m)});
     if (progress_.went_back) progress_.went_back(m);
 }
 
@@ -72,6 +100,7 @@ void Run::receive(const protocol::Regrouped& m) {
     }
     outcome_.nodes_lost += static_cast<int>(report.nodes_lost.size());
     outcome_.begun_again += report.lost_work_s > 0 ? 1 : 0;
+    const double lost_at_s = network_s_;
     if (!report.goes_on) network_s_ += report.total_s();
     const auto what = describe(report, job_.problem);
     if (!report.plan_json.empty()) {
@@ -79,7 +108,11 @@ void Run::receive(const protocol::Regrouped& m) {
         failures_.follow(plan_.stages);
         recorder_.plan(outcome_.run, report.iterations_done, report.plan_json, what);
     }
-    log_.warn(what);
+    tell_event({.iteration = report.iterations_done,
+                .kind = RunEvent::Kind::met_anew,
+                .network_s = lost_at_s,
+                .lasted_s = report.total_s(),
+                .what = what});
     // It knows one plan, of all ranks.
     if (!report.plan_json.empty() && plan_.stages == job_.plan.stages && !machines_.empty())
         forecast_.emplace(job_.experiment, job_.problem, plan_, machines_, job_.calibrate);

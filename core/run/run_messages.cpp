@@ -49,7 +49,7 @@ void Run::receive(const protocol::Iterated& m) {
         note("predicted_iteration_s", forecast_->observe(m));
         offer_better_plan(m);
     }
-    last_ = m;
+    idle_.add(m.iteration, idle_shares(job_.problem, plan_, m.spans, m.iteration_s));
     look_at_figures(m);
     begin_iteration(m.iteration + 1);
     if (progress_.iterated) progress_.iterated(m);
@@ -86,7 +86,10 @@ void Run::receive(const protocol::PlanSwitched& m) {
     if (plan_.stages != job_.plan.stages) forecast_.reset();  // it knows one placement
     outcome_.plan_changes.push_back({m.iteration, *why});
     recorder_.plan(outcome_.run, m.iteration, to_json(plan_, job_.problem, nullptr).dump(), *why);
-    log_.info(fmt::format("another plan from iteration {} on: {}", m.iteration + 1, *why));
+    tell_event({.iteration = m.iteration,
+                .kind = RunEvent::Kind::plan,
+                .network_s = network_s_,
+                .what = "another plan: " + *why});
     if (progress_.plan_switched) progress_.plan_switched(outcome_.plan_changes.back());
 }
 

@@ -46,12 +46,11 @@ void Spokesman::went_back(const TrainingPosition& position, const Setback& setba
 
 void Spokesman::regrouped(const RegroupReport& report) { link_.send(protocol::Regrouped{report}); }
 
-void Spokesman::speeds_changed(int iteration, const std::vector<SpeedChange>& changes) {
+void Spokesman::speeds_changed(int iteration, double at_s, const std::vector<SpeedChange>& changes) {
     std::string what;
     for (const auto& change : changes) what += (what.empty() ? "" : ", ") + describe(change, problem_);
-    link_.send(protocol::Warned{{fmt::format("iteration {}", iteration + 1),
-                                 changes.empty() ? "nodes and links are as fast as before" : what,
-                                 "the document's failures say so", "", Fault::Severity::warning}});
+    link_.send(
+        protocol::SpeedsChanged{iteration, at_s, changes.empty() ? "nodes and links are as fast as before" : what});
 }
 
 void Spokesman::plan_switched(int iteration, const Plan& plan, const std::string& why) {

@@ -31,7 +31,7 @@ public:
     void rejoined(int iteration, double at_s, const RejoinReport& report) override;
     void went_back(const TrainingPosition& position, const Setback& setback) override;
     void regrouped(const RegroupReport& report) override;
-    void speeds_changed(int iteration, const std::vector<SpeedChange>& changes) override;
+    void speeds_changed(int iteration, double at_s, const std::vector<SpeedChange>& changes) override;
     void plan_switched(int iteration, const Plan& plan, const std::string& why) override;
     TrainingCommand next() override;
     std::vector<int> never_back() override { return commands_.never_back(); }

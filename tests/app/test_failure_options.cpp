@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe run --fail` and `--trace`: failures from the command line happen, and the run freezes them.
+#include <algorithm>
+#include <string>
+
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -19,7 +22,8 @@ namespace {
 struct Output {
     int exit_code = -1;
     QByteArray out, error;
-    QJsonObject fault() const { return QJsonDocument::fromJson(out).object()["faults"].toArray().first().toObject(); }
+    QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
+    QJsonObject fault() const { return json()["faults"].toArray().first().toObject(); }
 };
 
 }  // namespace
@@ -82,6 +86,34 @@ private Q_SLOTS:
         for (const auto& failure : frozen.experiment.failures) texts << QString::fromStdString(failure_text(failure));
         QCOMPARE(texts,
                  QStringList({"slow-down:a@iteration=1x2+1s", "crash:c@1s+0.5s", "crash:any@0%", "crash:d@1.5s+0.5s"}));
+    }
+
+    /// In the order of their moments: a is slower, c and d are lost and come back, and plans are without them.
+    void what_happened_is_recorded() {
+        if (!QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker"))) QSKIP("skippipe-worker is not built");
+        const auto done = run({experiment_, "--fail", "crash:c@1s+500ms"});
+        QVERIFY2(done.exit_code == 0, done.error + done.out);
+        Reader reader(folder_.filePath("record.sqlite").toStdString());
+        const auto made = reader.runs().front();
+        const auto events = reader.events(made.id);
+        const auto moment_of = [&](RunEvent::Kind kind, const std::string& words) {
+            const auto found = std::find_if(events.begin(), events.end(), [&](const RunEvent& event) {
+                return event.kind == kind && event.what.find(words) != std::string::npos;
+            });
+            return found == events.end() ? -1.0 : found->network_s;
+        };
+        const double slower_s = moment_of(RunEvent::Kind::speeds, "a takes 2 times as long"),
+                     lost_s = moment_of(RunEvent::Kind::lost, "c lost"),
+                     back_s = moment_of(RunEvent::Kind::back, "c back");
+        QVERIFY(slower_s > 0);
+        QVERIFY2(std::abs(lost_s - 1) < 1e-9, qPrintable(QString::number(lost_s, 'g', 12)));
+        QVERIFY(back_s >= 1.5);
+        QVERIFY(moment_of(RunEvent::Kind::speeds, "as fast as before") >= slower_s + 1);
+        QVERIFY(moment_of(RunEvent::Kind::plan, "without c") >= lost_s);
+        QVERIFY(moment_of(RunEvent::Kind::plan, "all nodes are there") >= back_s);
+        const auto shown = call("show", {QString::number(made.id)}).json();
+        QCOMPARE(shown["events"].toArray().size(), static_cast<qsizetype>(events.size()));
+        QCOMPARE(shown["summary"].toObject()["idle_iterations"].toInt(), made.iterations);
     }
 
     /// A fork has those of the run it begins in, and its own.

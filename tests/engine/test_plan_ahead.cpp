@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <QTest>
 
 #include "core/base/index.h"
@@ -63,7 +67,8 @@ struct Listener final : TrainingListener {
     std::vector<std::vector<Span>> iterations;
     std::vector<int> switched_at;
     std::vector<Plan> plans;
-    std::vector<double> begun_s;  ///< each iteration, in network time
+    std::vector<std::pair<int, std::string>> repaired;  ///< from which iteration on, and why
+    std::vector<double> begun_s;                        ///< each iteration, in network time
     std::vector<std::string> cut;
     double ended_s = 0;
     void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
@@ -77,7 +82,10 @@ struct Listener final : TrainingListener {
         for (const auto& link : report.links) cut.push_back(link);
     }
     void plan_switched(int iteration, const Plan& plan, const std::string& why) override {
-        QVERIFY(why.find("planned anew") == 0);
+        if (why.find("planned anew") != 0) {  // who is left goes on by what is left of the plan
+            repaired.emplace_back(iteration, why);
+            return;
+        }
         plans.push_back(plan);
         switched_at.push_back(iteration);
     }
@@ -168,6 +176,23 @@ private Q_SLOTS:
         const auto with_spares = planned(1e3, gone);  // they are back
         const auto used = stage_of_nodes(with_spares, s.problem.nodes());
         QVERIFY(std::any_of(gone.begin(), gone.end(), [&](NodeIndex node) { return used[node] >= 0; }));
+    }
+
+    /// A plan that only goes on without those who are lost is told too, and the old one when they are back.
+    void a_plan_without_the_lost_is_told() {
+        Scene s;
+        s.experiment.training.iterations = 10;
+        const auto& lost = s.problem.node_ids[at(s.plan.stages[1].back())];
+        const double iteration_s = trained(s, nullptr).iterations_s.front();
+        s.experiment.failures = {
+            {.kind = FailureKind::crash, .target = lost, .at_s = 2.5 * iteration_s, .rejoin_after_s = 3 * iteration_s}};
+        const auto told = trained(s, nullptr);
+        QVERIFY(told.plans.empty());
+        QCOMPARE(told.repaired.size(), std::size_t{2});
+        QCOMPARE(told.repaired[0], std::pair(3, "for the nodes that are left, without " + lost));
+        QCOMPARE(told.repaired[1].second, std::string("all nodes are there"));
+        QVERIFY(told.repaired[1].first > 3);
+        QCOMPARE(told.iterations_s.back(), told.iterations_s.front());
     }
 
     /// The iteration by the plan made anew begins once nodes have what they need in their stages. Who comes back has no

@@ -43,7 +43,7 @@ struct Listener final : TrainingListener {
     std::vector<std::pair<int, std::vector<SpeedChange>>> told;
     void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
     void iterated(const IterationReport& report) override { timelines.push_back(*report.timeline); }
-    void speeds_changed(int iteration, const std::vector<SpeedChange>& changes) override {
+    void speeds_changed(int iteration, double, const std::vector<SpeedChange>& changes) override {
         told.emplace_back(iteration, changes);
     }
     /// Of spans that are meant, in iterations [from, until): the shortest, which what else the machine does lengthens

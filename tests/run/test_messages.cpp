@@ -41,6 +41,7 @@ std::vector<protocol::Message> one_of_each(const std::string& plan_json) {
             protocol::WentBack{{1, true, 20, 1, 64, {}}, 2, 5, "nodes were lost"},
             protocol::Regrouped{regrouped},
             protocol::PlanSwitched{1, plan_json, "planned anew"},
+            protocol::SpeedsChanged{3, 0.1 + 0.2, "n5 takes 3 times as long"},
             protocol::Paused{true},
             protocol::Checkpointed{1, "/nowhere", 100, 0.1, 0.2},
             protocol::Warned{{"data", "what", "why", "remedy", Fault::Severity::warning}},

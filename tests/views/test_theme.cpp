@@ -4,6 +4,7 @@
 #include "tests/views/colour_science.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/timeline/colours.h"
 
 using namespace skippipe;
 namespace science = colour_science;
@@ -73,6 +74,17 @@ private Q_SLOTS:
             apply_theme(*qApp, dark);
             QCOMPARE(QApplication::style()->styleHint(QStyle::SH_Widget_Animation_Duration), 0);
         }
+    }
+
+    /// The hatch of a wait is seen on its ground, whatever lanes are coloured by.
+    void marks_of_waits_are_seen() {
+        for (const Theme* t : {&Theme::light(), &Theme::dark_theme()})
+            for (const auto by : {ColourBy::operation, ColourBy::stage, ColourBy::microbatch, ColourBy::cause})
+                for (std::size_t c = 0; c < idle_causes; ++c) {
+                    const auto cause = static_cast<IdleCause>(c);
+                    const double seen = contrast(cause_ink(*t, cause, by), cause_fill(*t, cause, by));
+                    QVERIFY2(seen >= 3, qPrintable(cause_words(cause) + QString(" %1").arg(seen)));
+                }
     }
 
     void contrasts_are_enough() {

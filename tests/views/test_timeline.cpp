@@ -417,6 +417,32 @@ private Q_SLOTS:
         QCOMPARE(view.selected_gap()->end_s, 32.0);
     }
 
+    /// On the axis, with its words; and the words of time in which nothing ran say what happened then.
+    void what_happened_stands_on_the_axis() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(1200, 100);
+        const auto data = with_losses();
+        const std::string long_words(100, 'x');
+        data->set_lost_times({{40, 46, 4, LostTime::Why::waited}});
+        data->set_events({{.iteration = 3, .kind = RunEvent::Kind::back, .network_s = 32, .what = "a back"},
+                          {.iteration = 4,
+                           .kind = RunEvent::Kind::lost,
+                           .network_s = 41,
+                           .lasted_s = 5,
+                           .what = "the link b->a lost " + long_words}});
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const QPointF there(view.place_of(32, 0).x(), axis_height / 2);
+        QVERIFY2(view.words_at(there).contains("a back"), qPrintable(view.words_at(there).join('\n')));
+        QVERIFY(!view.words_at(there + QPointF(40, 0)).contains("a back"));
+        QCOMPARE(view.grab().toImage().pixelColor(static_cast<int>(there.x()), int(axis_height) - 3), theme().good);
+        const auto lost = describe_lost_time(data->lost_times()[0], *data);
+        QCOMPARE(lost.mid(4), QStringList({"the link b->a lost", QString::fromStdString(long_words)}));
+    }
+
     void time_that_is_lost_is_red_over_all_lanes() {
         TimeZoom zoom;
         TimelineView view(zoom);
@@ -442,7 +468,7 @@ private Q_SLOTS:
         const auto words = [](const LostTime& lost) {
             return describe_lost_time(lost).join('\n').replace(QChar(0x2009), ' ');
         };
-        QCOMPARE(view.words_at(view.place_of(21, 1)), describe_lost_time(data->lost_times()[0]));
+        QCOMPARE(view.words_at(view.place_of(21, 1)), describe_lost_time(data->lost_times()[0], *data));
         QVERIFY2(view.words_at(view.place_of(21, 0)).front().startsWith("a lost since"), "who was not there says so");
         QVERIFY(view.words_at(view.place_of(15, 1)).isEmpty());
         QVERIFY2(words(data->lost_times()[0]).startsWith("Iteration 3 was begun again: lost 2.00 s\n"),

@@ -19,6 +19,7 @@
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
 #include "views/timeline/colours.h"
+#include "views/timeline/painter.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -80,6 +81,7 @@ private Q_SLOTS:
         auto& page = window->watch_page();
         auto* rows = page.findChild<QSplitter*>("watch_rows");
         const auto upper = [&] { return rows->sizes().front(); };
+        QCOMPARE(page.timeline().height_of_lane(), fit_lane_height);
         const auto all = [&] { return rows->sizes().front() + rows->sizes().back(); };
         QTRY_VERIFY2(upper() > 320, qPrintable(QString::number(upper())));  // three lanes need little
         window->resize(1280, 1600);
@@ -96,6 +98,45 @@ private Q_SLOTS:
         QTRY_VERIFY(all() > 1400);
         QTest::qWait(50);
         QVERIFY2(upper() < drawn + 20, qPrintable(QString::number(upper())));
+    }
+
+    /// As many lanes are in sight as there are, while they can be read; of very many the others scroll.
+    void lanes_fit_their_timeline() {
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(900, 420);
+        view.set_lane_height(fit_lane_height);
+        const auto height_of = [&](int lanes) {
+            const auto data = std::make_shared<TimelineData>();
+            std::vector<std::string> names;
+            for (int lane = 0; lane < lanes; ++lane) names.push_back("n" + std::to_string(lane));
+            data->set_lanes(names);
+            data->finish();
+            view.set_data(data);
+            return view.place_of(0, 1).y() - view.place_of(0, 0).y();
+        };
+        QCOMPARE(height_of(3), 40.0);
+        QVERIFY2(height_of(20) * 20 <= view.height() && height_of(20) >= 18,
+                 qPrintable(QString::number(height_of(20))));
+        QCOMPARE(height_of(200), 18.0);
+        view.set_lane_height(28);
+        QCOMPARE(height_of(3), 28.0);
+    }
+
+    void the_timeline_stands_alone_by_a_key() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment), {1280, 800});
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        const int before = page.timeline().height();
+        page.timeline().setFocus();
+        QTest::keyClick(&page.timeline(), Qt::Key_T);
+        QTRY_VERIFY(!page.network().isVisible() && page.timeline().height() > before + 200);
+        auto* alone = page.findChild<QAction*>("timeline_alone");
+        QVERIFY(alone != nullptr && alone->isChecked());
+        alone->trigger();
+        QTRY_VERIFY(page.network().isVisible() && page.timeline().height() < before + 60);
     }
 
     /// What the timeline draws is said beside it while no span or gap is selected.

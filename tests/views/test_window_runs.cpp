@@ -402,6 +402,19 @@ private Q_SLOTS:
                     note("replanning_s", 0.125, length / 2);
                     note("redone_operations", 7, length / 2);
                     note("lost_gradients", 0, length / 2);
+                    recorder.event(
+                        run,
+                        {.iteration = i,
+                         .kind = RunEvent::Kind::lost,
+                         .network_s = 1.25 * length,
+                         .lasted_s = length / 4,
+                         .what =
+                             "node-2 lost, and the others run again what it had done, which is more than a line of the "
+                             "list has room for, in any font that anybody chose"});
+                    recorder.event(run, {.iteration = i + 1,
+                                         .kind = RunEvent::Kind::plan,
+                                         .network_s = 2 * length,
+                                         .what = "another plan: all nodes are there"});
                 }
                 recorder.spans(run, i, i * length, spans);
                 note("iteration_s", length, length);
@@ -468,6 +481,15 @@ private Q_SLOTS:
         QVERIFY(window.selection().now().nodes.contains("node-2") && page.timeline().selected_gap());
         QTest::mouseClick(page.network().viewport(), Qt::LeftButton, {}, {3, 3});
         QVERIFY(window.selection().now().empty() && !page.timeline().selected_gap());
+        const auto& happened = page.failures().events();
+        QCOMPARE(happened.rowCount(), 2);
+        QVERIFY(happened.item(0, 1)->text().startsWith("node-2 lost"));
+        QVERIFY2(happened.rowHeight(0) > happened.rowHeight(1), "a long sentence is seen whole");
+        page.zoom().show(2.5 * length, 3 * length);
+        QTest::mouseClick(happened.viewport(), Qt::LeftButton, {},
+                          happened.visualItemRect(happened.item(0, 1)).center());
+        QVERIFY2(page.zoom().begin() < 1.25 * length && page.zoom().end() > 1.25 * length, "its moment is in sight");
+        QCOMPARE(page.replay().moment_s(), 1.25 * length);
         page.show_run(runs[0]);
         QTRY_VERIFY_WITH_TIMEOUT(!is_down() && !tabs->isTabVisible(tab), patient_ms);
     }

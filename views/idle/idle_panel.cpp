@@ -19,7 +19,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int widest_bar = 320, narrowest_bar = 20, number_width = 84;
+constexpr int widest_bar = 320, narrowest_bar = 20, number_width = 76;
 constexpr int least_width = 316;  ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
@@ -33,7 +33,10 @@ public:
         QRectF box = QRectF(option.rect).adjusted(4, 8, -8, -8);
         painter->fillRect(box, mix(theme().surface, theme().line, 0.6));
         box.setWidth(std::max(share > 0 ? 2.0 : 0.0, box.width() * share));
-        painter->fillRect(box, cause_colour(theme(), cause));
+        painter->fillRect(box, cause_ground(theme(), cause));
+        painter->fillRect(box, cause_brush(theme(), cause, painter->device()->devicePixelRatioF()));
+        painter->setPen(cause_ink(theme(), cause, ColourBy::cause));
+        painter->drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
     }
 };
 
@@ -89,6 +92,7 @@ IdlePanel::IdlePanel(QWidget* parent)
     table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
     table_->setColumnWidth(1, narrowest_bar);
     table_->setColumnWidth(2, number_width);
+    table_->viewport()->installEventFilter(this);
 }
 
 /// Words first: a bar is as wide as they leave room for.
@@ -96,13 +100,14 @@ void IdlePanel::share_width() {
     int words = 0;
     for (int row = 0; row < table_->rowCount(); ++row)
         words = std::max(words, table_->fontMetrics().horizontalAdvance(table_->item(row, 0)->text()));
-    const int room = table_->viewport()->width() - number_width - words - 3 * size::gap;
+    const int room = table_->viewport()->width() - number_width - words - 4 * size::gap;
     table_->setColumnWidth(1, std::clamp(room, narrowest_bar, widest_bar));
 }
 
-void IdlePanel::resizeEvent(QResizeEvent* event) {
-    QWidget::resizeEvent(event);
-    share_width();
+/// The viewport's width changes with the panel, and where a scroll bar comes or goes.
+bool IdlePanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == table_->viewport() && event->type() == QEvent::Resize) share_width();
+    return QWidget::eventFilter(watched, event);
 }
 
 void IdlePanel::show_nothing(const QString& why) {

@@ -38,7 +38,7 @@ Q_SIGNALS:
     void help_wanted();
 
 protected:
-    void resizeEvent(QResizeEvent*) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void share_width();

@@ -65,25 +65,6 @@ ImFont* add_font(ImFontAtlas& atlas, QFont qt_font, double scale, std::vector<Gl
     return font;
 }
 
-/// Alpha of a hatch pattern at a place, in pixels at scale 1; each repeats within hatch_tile both ways.
-double hatch_alpha(int pattern, double x, double y) {
-    const auto stripe = [](double v, double period, double width) {
-        const double distance = std::abs(std::remainder(v, period));
-        return std::clamp(width / 2 + 0.5 - distance, 0.0, 1.0);
-    };
-    const double root = std::sqrt(2.0);
-    switch (pattern) {
-        case 0: return stripe((x + y) / root, 8 / root, 1);
-        case 1: return stripe((x - y) / root, 8 / root, 1);
-        case 2: return std::max(stripe((x + y) / root, 16 / root, 1), stripe((x - y) / root, 16 / root, 1));
-        case 3: return stripe(x, 8, 1);
-        case 4: return stripe(y, 4, 1);
-        case 5: return stripe(x, 8, 2) * stripe(y, 8, 2);
-        case 6: return stripe((x + y) / root, 16 / root, 2);
-        default: return std::max(stripe(x, 8, 1), stripe(y, 8, 1));
-    }
-}
-
 void copy_glyphs(Atlas& atlas, const std::vector<Glyph>& glyphs) {
     unsigned char* pixels = nullptr;
     int width = 0, height = 0;
@@ -142,6 +123,24 @@ std::shared_ptr<Atlas> Atlas::at_scale(double device_pixel_ratio, bool own) {
     auto atlas = known.lock();
     if (!atlas) known = atlas = make_atlas(device_pixel_ratio);
     return atlas;
+}
+
+double hatch_alpha(int pattern, double x, double y) {
+    const auto stripe = [](double v, double period, double width) {
+        const double distance = std::abs(std::remainder(v, period));
+        return std::clamp(width / 2 + 0.5 - distance, 0.0, 1.0);
+    };
+    const double root = std::sqrt(2.0);
+    switch (pattern) {
+        case 0: return stripe((x + y) / root, 8 / root, 1);
+        case 1: return stripe((x - y) / root, 8 / root, 1);
+        case 2: return std::max(stripe((x + y) / root, 16 / root, 1), stripe((x - y) / root, 16 / root, 1));
+        case 3: return stripe(x, 8, 1);
+        case 4: return stripe(y, 4, 1);
+        case 5: return stripe(x, 8, 2) * stripe(y, 8, 2);
+        case 6: return stripe((x + y) / root, 16 / root, 2);
+        default: return std::max(stripe(x, 8, 1), stripe(y, 8, 1));
+    }
 }
 
 void add_hatch(ImDrawList& list, const Atlas& atlas, int pattern, ImVec2 from, ImVec2 to, ImU32 colour) {

@@ -29,6 +29,9 @@ struct Atlas {
     static std::shared_ptr<Atlas> at_scale(double device_pixel_ratio, bool own = false);
 };
 
+/// Alpha of a hatch pattern at a place, in pixels at scale 1; each repeats within hatch_tile both ways.
+double hatch_alpha(int pattern, double x, double y);
+
 /// Fills a rectangle with a hatch in `colour`; patterns line up between neighbours.
 void add_hatch(ImDrawList& list, const Atlas& atlas, int pattern, ImVec2 from, ImVec2 to, ImU32 colour);
 

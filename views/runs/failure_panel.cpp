@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/runs/failure_panel.h"
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <QEvent>
 #include <QHeaderView>
 #include <QPainter>
+#include <QSplitter>
 #include <QVBoxLayout>
 
 #include "views/theme/numbers.h"
@@ -15,14 +18,82 @@
 
 namespace skippipe {
 
-FailurePanel::FailurePanel(QWidget* parent) : QWidget(parent), table_(new QTableWidget(0, 2)) {
+FailurePanel::FailurePanel(QWidget* parent)
+    : QWidget(parent), events_(new QTableWidget(0, 2)), table_(new QTableWidget(0, 2)) {
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, size::unit, 0, 0);
-    column->addWidget(table_);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* split = new QSplitter(Qt::Vertical);
+    split->addWidget(events_);
+    split->addWidget(table_);
+    split->setStretchFactor(0, 1);
+    split->setChildrenCollapsible(false);
+    split->setSizes({600, 200});  // in this proportion
+    column->addWidget(split);
+
+    make_plain(*events_, tr("What happened to the run"));
+    events_->setObjectName("events");
+    events_->setHorizontalHeaderLabels({tr("At"), tr("What happened")});
+    events_->horizontalHeaderItem(0)->setToolTip(tr("Network time from the run's start"));
+    events_->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    events_->horizontalHeaderItem(1)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    events_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    events_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
+    events_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    events_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    events_->setWordWrap(true);
+    connect(events_->horizontalHeader(), &QHeaderView::sectionResized, this, &FailurePanel::wrap);
+    events_->setSelectionMode(QAbstractItemView::SingleSelection);
+    events_->setToolTip(tr("Enter or a click goes to that moment"));
+    const auto choose = [this](int row, int) {
+        if (const auto* item = events_->item(row, 0)) Q_EMIT chosen(item->data(Qt::UserRole).toDouble());
+    };
+    connect(events_, &QTableWidget::cellClicked, this, choose);
+    connect(events_, &QTableWidget::cellActivated, this, choose);
+
     make_figures(*table_, tr("Failures of the run"));
     table_->setObjectName("failures");
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+}
+
+/// New ones are added below those that are there, so that a selection and where it is scrolled to stay.
+void FailurePanel::show_events(RunId run, const std::vector<RunEvent>& events) {
+    const auto rows = static_cast<std::size_t>(events_->rowCount());
+    if (run != run_ || rows > events.size() || (rows > 0 && events[rows - 1] != last_)) events_->setRowCount(0);
+    run_ = run;
+    last_ = events.empty() ? RunEvent{} : events.back();
+    const int before = events_->rowCount();
+    for (auto k = static_cast<std::size_t>(before); k < events.size(); ++k) add(events[k]);
+    if (events_->rowCount() != before) wrap();
+    events_->setVisible(!events.empty());
+}
+
+/// Sentences are seen whole; of very many, which would take long to lay out, a line each. Qt's own rows to contents
+/// know nothing of the style sheet's margins.
+void FailurePanel::wrap() {
+    constexpr int most_wrapped = 500, margins = 2 * (size::gap + 3);
+    const QFontMetrics& font = events_->fontMetrics();
+    const QRect room(0, 0, events_->columnWidth(1) - margins, std::numeric_limits<short>::max());
+    const bool wraps = events_->rowCount() <= most_wrapped;
+    for (int row = 0; row < events_->rowCount(); ++row) {
+        const int words = wraps ? font.boundingRect(room, Qt::TextWordWrap, events_->item(row, 1)->text()).height() : 0;
+        events_->setRowHeight(row, std::max(words + 2 * size::unit, size::row));
+    }
+}
+
+void FailurePanel::add(const RunEvent& event) {
+    const int row = events_->rowCount();
+    events_->insertRow(row);
+    auto* when = new QTableWidgetItem(duration(event.network_s));
+    when->setData(Qt::UserRole, event.network_s);
+    auto* what = new QTableWidgetItem(QString::fromStdString(event.what));
+    when->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    what->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    auto tip = tr("In iteration %1, or before it").arg(event.iteration + 1);
+    if (event.lasted_s > 0) tip += tr("; %1 until training went on, or could").arg(duration(event.lasted_s));
+    for (auto* item : {when, what}) item->setToolTip(tip);
+    events_->setItem(row, 0, when);
+    events_->setItem(row, 1, what);
 }
 
 void FailurePanel::show_account(const LossAccount& account) {
@@ -48,6 +119,7 @@ void FailurePanel::show_account(const LossAccount& account) {
     if (account.recovery_s > 0)
         rows.push_back({tr("Until training went on"), duration(account.recovery_s),
                         tr("From losses of ranks to the next iteration, added up")});
+    table_->setVisible(account.nodes > 0);
     table_->setRowCount(static_cast<int>(rows.size()));
     for (int i = 0; i < table_->rowCount(); ++i) {
         const Row& row = rows[static_cast<std::size_t>(i)];

@@ -5,20 +5,33 @@
 #include <QToolButton>
 
 #include "core/analysis/losses.h"
+#include "core/record/record.h"
 
 namespace skippipe {
 
-/// What lost nodes cost a run: figures, one a row.
+/// What happened to a run, an event a row, and what lost nodes cost it.
 class FailurePanel : public QWidget {
     Q_OBJECT
 public:
     explicit FailurePanel(QWidget* parent = nullptr);
 
+    /// Of one run, as they were told.
+    void show_events(RunId run, const std::vector<RunEvent>& events);
     void show_account(const LossAccount& account);
+    const QTableWidget& events() const { return *events_; }
     const QTableWidget& table() const { return *table_; }
 
+Q_SIGNALS:
+    void chosen(double network_s);  ///< the moment of an event
+
 private:
+    void add(const RunEvent& event);
+    void wrap();
+
+    QTableWidget* events_;
     QTableWidget* table_;
+    RunId run_ = 0;
+    RunEvent last_;  ///< that is shown
 };
 
 /// The timeline's key for lost nodes, with how many there were; hidden where there were none.

@@ -30,6 +30,7 @@ struct RunData {
     std::shared_ptr<const TimelineData> planned;               ///< an iteration of `plan`, evaluated; null: it has none
     std::shared_ptr<const std::vector<StageReduction>> rings;  ///< how the first plan sums gradients
     std::vector<Metric> metrics;
+    std::vector<RunEvent> events;                              ///< as they were told
     std::vector<RecordedDevices> devices;                      ///< of iterations in which GPUs were read
     std::optional<Evaluation> evaluation;                      ///< with stages left out; absent: there was none
     std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained

@@ -68,7 +68,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
 }
 
 bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
-    const auto metrics = data_.metrics.size(), devices = data_.devices.size();
+    const auto metrics = data_.metrics.size(), devices = data_.devices.size(), events = data_.events.size();
     const bool looked_before = found_ || metrics > 0;
     data_.info = info;
     take_plan_changes(reader);
@@ -78,11 +78,14 @@ bool RunLoader::poll(Reader& reader, const RunInfo& info, bool& more) {
         return true;
     }
     take_devices(reader);
+    auto more_events = reader.events(data_.info.id, data_.events.empty() ? 0 : data_.events.back().row);
+    std::move(more_events.begin(), more_events.end(), std::back_inserter(data_.events));
     find_chunks(reader);
     data_.kept_iterations = data_.experiment.execution.keep_spans == KeepSpans::all ? info.iterations_done
                                                                                     : reader.kept_iterations(info.id);
     auto evaluation = reader.evaluation(data_.info.id);
-    bool added = data_.metrics.size() != metrics || data_.devices.size() != devices || evaluation != data_.evaluation;
+    bool added = data_.metrics.size() != metrics || data_.devices.size() != devices || data_.events.size() != events ||
+                 evaluation != data_.evaluation;
     data_.evaluation = std::move(evaluation);
     more = false;
     // The newest first: what is in sight comes at once. Older ones one a call.
@@ -208,6 +211,7 @@ std::shared_ptr<const RunData> RunLoader::snapshot() const {
     lanes->set_refetches(refetches_of(data_.metrics));
     std::vector<IterationTime> iterations;
     for (const auto& [_, time] : iteration_times(data_.metrics)) iterations.push_back(time);
+    lanes->set_events(data_.events);
     lanes->set_later_plans(later_plans(iterations));
     lanes->set_gpu_use(gpu_use_of(data_.devices, iterations));
     lanes->set_iterations(std::move(iterations));

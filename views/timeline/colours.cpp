@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/timeline/colours.h"
 
+#include <cmath>
+
+#include <QImage>
+
+#include "views/imgui/atlas.h"
+
 namespace skippipe {
 
 QColor cause_colour(const Theme& t, IdleCause cause) {
@@ -58,7 +64,30 @@ QColor cause_fill(const Theme& t, IdleCause cause, ColourBy by) {
 }
 
 QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
-    return mix(t.surface, cause_colour(t, cause), by == ColourBy::cause ? 0.9 : t.dark ? 0.65 : 0.5);
+    const QColor fill = cause_fill(t, cause, by), whole = cause_colour(t, cause);
+    constexpr double step = 0.05;
+    for (double share = by == ColourBy::cause ? 0.9 : t.dark ? 0.65 : 0.5; share < 1; share += step)
+        if (const QColor ink = mix(t.surface, whole, share); contrast(ink, fill) >= least_mark_contrast) return ink;
+    for (double share = 0; share < 1; share += step)
+        if (const QColor ink = mix(whole, t.text, share); contrast(ink, fill) >= least_mark_contrast) return ink;
+    return t.text;
+}
+
+QBrush cause_ground(const Theme& t, IdleCause cause) { return cause_fill(t, cause, ColourBy::cause); }
+
+QBrush cause_brush(const Theme& t, IdleCause cause, double device_pixel_ratio) {
+    const int pattern = cause_hatch(cause);
+    if (pattern < 0) return Qt::NoBrush;
+    const int side = static_cast<int>(std::lround(hatch_tile * device_pixel_ratio));
+    const QColor ink = cause_ink(t, cause, ColourBy::cause);
+    QImage tile(side, side, QImage::Format_ARGB32);
+    for (int y = 0; y < side; ++y)
+        for (int x = 0; x < side; ++x) {
+            const double alpha = hatch_alpha(pattern, (x + 0.5) / device_pixel_ratio, (y + 0.5) / device_pixel_ratio);
+            tile.setPixelColor(x, y, QColor::fromRgbF(ink.redF(), ink.greenF(), ink.blueF(), alpha));
+        }
+    tile.setDevicePixelRatio(device_pixel_ratio);
+    return QBrush(tile);
 }
 
 QColor outage_fill(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.3 : 0.2); }

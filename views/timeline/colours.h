@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <QBrush>
 #include <QColor>
 
 #include "views/theme/theme.h"
@@ -12,11 +13,16 @@ enum class ColourBy { operation, stage, microbatch, cause };
 /// Colour of work or of a transfer. Forward and backward of a stage share its hue, backward a step darker, weight
 /// gradient lighter.
 QColor span_colour(const Theme& theme, const LaneSpan& span, int lane_stage, ColourBy by);
-/// Pale fill and hatch of a wait.
+/// Of what tells a wait from its ground (WCAG 2.2, 1.4.11).
+inline constexpr double least_mark_contrast = 3;
+/// Pale fill and hatch of a wait; the hatch is seen on the fill.
 QColor cause_fill(const Theme& theme, IdleCause cause, ColourBy by);
 QColor cause_ink(const Theme& theme, IdleCause cause, ColourBy by);
-/// The hatch that tells a cause from the others (views/imgui/atlas.h).
+/// The hatch that tells a cause from the others (views/imgui/atlas.h); -1: a line through the middle.
 int cause_hatch(IdleCause cause);
+/// Ground and hatch of a cause for what Qt paints, as lanes coloured by cause have it.
+QBrush cause_ground(const Theme& theme, IdleCause cause);
+QBrush cause_brush(const Theme& theme, IdleCause cause, double device_pixel_ratio);
 /// Ground and hatch of a node that is lost, whatever the rest is coloured by.
 QColor outage_fill(const Theme& theme);
 QColor outage_ink(const Theme& theme);

@@ -16,6 +16,7 @@
 #include "core/analysis/losses.h"
 #include "core/analysis/reductions.h"
 #include "core/planner/plan/timeline.h"
+#include "core/record/record.h"
 
 namespace skippipe {
 
@@ -154,6 +155,8 @@ public:
     void set_gpu_use(std::vector<GpuUse> use) { gpu_use_ = std::move(use); }
     const std::vector<GpuUse>& gpu_use() const { return gpu_use_; }
     /// Plans that a run went over to, by time; `stage` of lanes is the first plan's.
+    void set_events(std::vector<RunEvent> events) { events_ = std::move(events); }
+    const std::vector<RunEvent>& events() const { return events_; }
     void set_later_plans(std::vector<PlanInForce> plans) { later_plans_ = std::move(plans); }
     const std::vector<PlanInForce>& later_plans() const { return later_plans_; }
     /// Of the plan in force at that time; -1: the node serves none.
@@ -243,6 +246,7 @@ private:
     std::vector<Loss> losses_;
     std::vector<PlanInForce> later_plans_;
     std::vector<LostTime> lost_times_;
+    std::vector<RunEvent> events_;
     std::vector<Refetch> refetches_;
     std::vector<IterationTime> iterations_;
     std::shared_ptr<const PlannedReductions> reductions_;

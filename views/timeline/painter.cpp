@@ -16,7 +16,13 @@ const std::string lost_word = "lost";
 }  // namespace
 
 TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, ImDrawList& list)
-    : view_(view), atlas_(atlas), list_(list), theme_(theme()), scale_(view.scale()), stack_(view.stack()) {}
+    : view_(view), atlas_(atlas), list_(list), theme_(theme()), scale_(view.scale()), stack_(view.stack()) {
+    for (std::size_t c = 0; c < idle_causes; ++c) {
+        const auto cause = static_cast<IdleCause>(c);
+        waits_[c] = {packed(cause_fill(theme_, cause, view.colour_by_)),
+                     packed(cause_ink(theme_, cause, view.colour_by_))};
+    }
+}
 
 void TimelinePainter::box(double x0, double y0, double x1, double y1, ImU32 colour) {
     list_.AddRectFilled({static_cast<float>(x0), static_cast<float>(y0)},
@@ -160,17 +166,26 @@ void TimelinePainter::lane(int index) {
             packed(mix(theme_.surface, theme_.line, 0.6)));
 }
 
+/// Ground and hatch of a cause.
+void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, double bottom) {
+    const auto& [fill, ink] = waits_[static_cast<std::size_t>(cause)];
+    box(x0, top, x1, bottom, fill);
+    if (x1 - x0 < hatch_pixels) return;
+    if (const int pattern = cause_hatch(cause); pattern >= 0) {
+        add_hatch(list_, atlas_, pattern, {static_cast<float>(std::round(x0)), static_cast<float>(top)},
+                  {static_cast<float>(std::round(x1)), static_cast<float>(bottom)}, ink);
+    } else {
+        const double middle = std::floor((top + bottom) / 2);
+        box(x0, middle, x1, middle + 1, ink);
+    }
+}
+
 void TimelinePainter::gaps(int index, double top, double bottom) {
     const double pps = scale_.pixels_per_second();
     view_.data_->visit_gaps(index, scale_.begin, scale_.end, fold_pixels / pps, [&](const LaneGap& gap) {
         const double x0 = std::max(scale_.x(gap.start_s), scale_.left),
                      x1 = std::min(scale_.x(gap.end_s), scale_.right);
-        box(x0, top, x1, bottom, packed(cause_fill(theme_, gap.cause, view_.colour_by_)));
-        const int pattern = cause_hatch(gap.cause);
-        if (pattern >= 0 && x1 - x0 >= hatch_pixels)
-            add_hatch(list_, atlas_, pattern, {static_cast<float>(std::round(x0)), static_cast<float>(top)},
-                      {static_cast<float>(std::round(x1)), static_cast<float>(bottom)},
-                      packed(cause_ink(theme_, gap.cause, view_.colour_by_)));
+        wait(gap.cause, x0, top, x1, bottom);
     });
 }
 
@@ -221,7 +236,8 @@ void TimelinePainter::outages(int index, double top, double bottom) {
         const double width = text_width(lost_word) + 8, left = known + 6;
         if (left + width + 6 > x1) return;
         // On a ground of its own: the hatch would run through the letters.
-        box(left, top + 2, left + width, bottom - 2, packed(theme_.surface));
+        const double inset = bottom - top > 16 ? 2 : 0;
+        box(left, top + inset, left + width, bottom - inset, packed(theme_.surface));
         text(left + 4, (top + bottom - 13) / 2, theme_.bad, lost_word);
     });
 }
@@ -241,7 +257,8 @@ void TimelinePainter::lost_times(int first, int last) {
             add_hatch(list_, atlas_, cause_hatch(IdleCause::node_down),
                       {static_cast<float>(std::round(x0)), static_cast<float>(top)},
                       {static_cast<float>(std::round(x1)), static_cast<float>(bottom)}, packed(outage_ink(theme_)));
-        const std::string words = lost_time_words(lost).toStdString();
+        std::string words = (lost_time_words(lost) + ", " + duration(lost.end_s - lost.begin_s)).toStdString();
+        if (text_width(words) + 16 > x1 - x0) words = lost_time_words(lost).toStdString();
         const double width = text_width(words) + 8, left = (x0 + x1 - width) / 2;
         if (view_.compact_ || left < x0 + 4) continue;
         box(left, top + 9, left + width, top + 25, packed(theme_.surface));

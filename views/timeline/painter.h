@@ -6,6 +6,8 @@ namespace skippipe {
 
 inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_height = 44, compact_lane_height = 28;
 inline constexpr double lane_height = usual_lane_height;
+inline constexpr double fit_lane_height = 0;  ///< as many lanes in sight as there are, neither low nor very tall
+inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 40;
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
@@ -28,7 +30,7 @@ private:
     void ruler();
     void overview();
     void marks();
-    void losses();
+    void events();
     // painter_counters.cpp
     void counters();
     void moment();
@@ -42,6 +44,7 @@ private:
     void line_transfer(const LaneSpan& span, double latency_s, double top);
     void lane_name(int index, double top);
     void work(int index, double top, double bottom);
+    void wait(IdleCause cause, double x0, double top, double x1, double bottom);
     void gaps(int index, double top, double bottom);
     void planned(int index, double top, double bottom);
     void outages(int index, double top, double bottom);
@@ -60,6 +63,10 @@ private:
     const Theme& theme_;
     TimeScale scale_;
     LaneStack stack_;
+    struct Wait {
+        ImU32 fill = 0, ink = 0;
+    };
+    std::array<Wait, idle_causes> waits_{};  ///< by cause
 };
 
 }  // namespace skippipe

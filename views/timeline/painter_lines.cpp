@@ -47,11 +47,7 @@ void TimelinePainter::line_transfer(const LaneSpan& span, double latency_s, doub
         fill = span_colour(theme_, span, span.stage, view_.colour_by_);
     if (microbatch && span.microbatch != *microbatch) fill = mix(theme_.surface, fill, 0.3);
     if (const double x0 = x(parts.queue_s), x1 = x(parts.wire_s); x1 - x0 >= 1) {
-        box(x0, top + 1, x1, wire_top, packed(cause_fill(theme_, IdleCause::link, view_.colour_by_)));
-        if (const int pattern = cause_hatch(IdleCause::link); pattern >= 0 && x1 - x0 > 4)
-            add_hatch(list_, atlas_, pattern, {static_cast<float>(std::round(x0)), static_cast<float>(top + 1)},
-                      {static_cast<float>(std::round(x1)), static_cast<float>(wire_top)},
-                      packed(cause_ink(theme_, IdleCause::link, view_.colour_by_)));
+        wait(IdleCause::link, x0, top + 1, x1, wire_top);
     }
     const double x0 = x(parts.wire_s), x1 = std::max(x(parts.latency_s), x0 + 1), x2 = x(parts.arrival_s);
     box(x0, wire_top, x1 - x0 > 3 ? x1 - 1 : x1, wire_bottom, packed(fill));

@@ -27,16 +27,26 @@ void TimelinePainter::axis() {
         const std::string words = tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString();
         if (x + 4 + text_width(words) <= scale_.right) text(x + 4, top + 4, theme_.text_2, words);
     }
-    losses();
+    events();
     marks();
     list_.PopClipRect();
     const std::string whose = view_.data_->time_name();
     if (scale_.left > 16 + text_width(whose)) text(8, top + 4, theme_.text_2, whose);
 }
 
-/// On the axis: from each loss to when it was known.
-void TimelinePainter::losses() {
+/// On the axis: from each loss to when it was known, and what else happened.
+void TimelinePainter::events() {
     const double bottom = view_.bands().ruler_top();
+    double drawn_to = -1;
+    for (const auto& event : view_.data_->events()) {
+        if (event.kind == RunEvent::Kind::lost || event.network_s < scale_.begin || event.network_s > scale_.end)
+            continue;
+        const double x = std::floor(scale_.x(event.network_s));
+        if (x <= drawn_to) continue;
+        box(x, bottom - loss_mark_height, x + 2, bottom,
+            packed(event.kind == RunEvent::Kind::back ? theme_.good : theme_.text));
+        drawn_to = x + 2;
+    }
     for (const auto& loss : view_.data_->losses()) {
         if (loss.begin_s > scale_.end || loss.end_s < scale_.begin) continue;
         const double x0 = scale_.x(loss.begin_s), x1 = std::max(scale_.x(loss.end_s), x0 + least_loss_pixels);

@@ -58,9 +58,13 @@ void TimelineView::step_bookmark(int step) {
     const double* best = nullptr;
     for (const double& mark : bookmarks_)
         if (step > 0 ? mark > middle + least && best == nullptr : mark < middle - least) best = &mark;
-    if (best == nullptr) return;
+    if (best != nullptr) show_time(*best);
+}
+
+void TimelineView::show_time(double time) {
+    const double half = (zoom_.end() - zoom_.begin()) / 2;
     zoom_.set_follows(false);
-    zoom_.show(*best - width / 2, *best + width / 2);
+    zoom_.show(time - half, time + half);
 }
 
 void TimelineView::focusInEvent(QFocusEvent* event) {
@@ -102,6 +106,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Enter: follow_cause(); break;
         case Qt::Key_Backspace: go_back(); break;
         case Qt::Key_B: toggle_bookmark(); break;
+        case Qt::Key_T: Q_EMIT alone_wanted(); break;
         case Qt::Key_P: toggle_pin(); break;
         case Qt::Key_PageUp: step_bookmark(-1); break;
         case Qt::Key_PageDown: step_bookmark(+1); break;

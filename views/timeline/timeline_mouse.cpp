@@ -216,6 +216,11 @@ TimelineView::Card TimelineView::card_at(QPointF place) const {
             if (!card.lines.isEmpty()) card.lines << QString{};
             card.lines << describe_loss(loss);
         }
+        for (const auto& event : data_->events()) {
+            if (event.kind == RunEvent::Kind::lost || std::abs(s.x(event.network_s) - x) > mark_pixels) continue;
+            if (!card.lines.isEmpty()) card.lines << QString{};
+            card.lines << describe_event(event);
+        }
         return card;
     }
     if (y >= above.counters_top() && y < above.top()) return counter_card(place);
@@ -272,7 +277,8 @@ TimelineView::Card TimelineView::lane_card(int lane, QPointF place) const {
     if (const auto* gap = data_->gap_at(lane, time))
         return {describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_),
                 about(gap->start_s, gap->end_s)};
-    if (const auto* lost = data_->lost_at(time)) return {describe_lost_time(*lost), about(lost->begin_s, lost->end_s)};
+    if (const auto* lost = data_->lost_at(time))
+        return {describe_lost_time(*lost, *data_), about(lost->begin_s, lost->end_s)};
     return {};
 }
 

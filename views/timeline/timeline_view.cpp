@@ -235,6 +235,9 @@ LaneStack TimelineView::stack() const {
     const double top = bands().top();
     double tall = lane_height_;
     // Lanes that are too many for their names scroll.
+    if (!compact_ && lane_height_ == fit_lane_height)
+        tall = count > 0 ? std::clamp(std::floor((height() - top) / count), least_fit_lane_height, most_fit_lane_height)
+                         : lane_height;
     if (compact_)
         tall = count > 0 ? std::clamp((height() - top) / count, least_named_lane, compact_lane_height) : lane_height;
     return {top, tall, scroll_, count, layout_.pinned()};
@@ -244,7 +247,10 @@ QPointF TimelineView::place_of(double seconds, int lane) const {
     return {scale().x(seconds), lane_top(lane) + stack().height * 0.6};
 }
 
-int TimelineView::height_for_all_lanes() const { return static_cast<int>(bands().top() + stack().content_height()); }
+int TimelineView::height_for_all_lanes() const {
+    const bool fits = !compact_ && lane_height_ == fit_lane_height;
+    return static_cast<int>(bands().top() + (fits ? layout_.count() * usual_lane_height : stack().content_height()));
+}
 
 int TimelineView::height_for_named_lanes() const {
     return static_cast<int>(std::ceil(bands().top() + stack().count * least_named_lane));

@@ -48,6 +48,7 @@ public:
     void collapse_all(bool on);
     const LaneLayout& layout_of_lanes() const { return layout_; }
     /// Pixels of a lane that is not compact.
+    /// Pixels, or fit_lane_height.
     void set_lane_height(double pixels);
     double height_of_lane() const { return lane_height_; }
     /// Lanes of these names stand above the others and stay there while those scroll.
@@ -82,6 +83,8 @@ public:
     /// Instants that were marked, by time.
     const std::vector<double>& bookmarks() const { return bookmarks_; }
     void set_bookmarks(std::vector<double> bookmarks);
+    /// That time in the middle of what is in sight, which stays as wide.
+    void show_time(double time);
     /// Where a time and a lane are drawn, in widget coordinates; for tests and other views.
     QPointF place_of(double seconds, int lane) const;
     /// What the card under the mouse says there, in widget coordinates; nothing there: empty.
@@ -104,6 +107,7 @@ Q_SIGNALS:
     void lane_activated(int lane);    ///< a name was clicked
     void stage_activated(int stage);  ///< the number before a name was
     void bookmarks_changed();
+    void alone_wanted();                ///< without what stands beside it, or with it again
     void layout_changed();              ///< a group was collapsed or opened, or a lane pinned
     void moment_moved(double seconds);  ///< by a press or drag on the axis
 
@@ -225,6 +229,8 @@ QString lost_time_words(const LostTime& lost);
 QStringList describe_lost_time(const LostTime& lost);
 /// The same with the losses that led to it: what was lost, how soon it was known and planned again.
 QStringList describe_lost_time(const LostTime& lost, const TimelineData& data);
+/// What happened, in lines of a card.
+QStringList describe_event(const RunEvent& event);
 /// An iteration of the ruler in words.
 QStringList describe_iteration(const IterationTime& one, const TimelineData& data);
 /// "lost since 2.00 s": an outage seen from within.

@@ -135,10 +135,28 @@ QStringList describe_lost_time(const LostTime& lost) {
             QObject::tr("Iteration %1 waited for nodes that came back").arg(number)};
 }
 
+QStringList describe_event(const RunEvent& event) {
+    constexpr qsizetype most_in_a_line = 72;
+    QStringList lines{QString{}};
+    for (const auto& word : QString::fromStdString(event.what).split(' ')) {
+        if (!lines.back().isEmpty() && lines.back().size() + word.size() >= most_in_a_line) lines << QString{};
+        lines.back() += (lines.back().isEmpty() ? "" : " ") + word;
+    }
+    return lines;
+}
+
 QStringList describe_lost_time(const LostTime& lost, const TimelineData& data) {
     QStringList lines = describe_lost_time(lost);
-    for (const auto& loss : data.losses())
-        if (loss.begin_s < lost.end_s && loss.end_s > lost.begin_s) lines << QString{} << describe_loss(loss);
+    const double tolerance_s = 1e-9 * std::max(1.0, lost.end_s);
+    bool any = false;
+    for (const auto& event : data.events()) {
+        const double end_s = event.network_s + event.lasted_s;
+        if (end_s < lost.begin_s + tolerance_s || event.network_s > lost.end_s - tolerance_s) continue;
+        lines << QString{} << describe_event(event);
+        any = true;
+    }
+    for (const auto& loss : data.losses())  // of a record from before events
+        if (!any && loss.begin_s < lost.end_s && loss.end_s > lost.begin_s) lines << QString{} << describe_loss(loss);
     return lines;
 }
 

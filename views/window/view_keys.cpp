@@ -38,6 +38,7 @@ const ViewKey view_keys[] = {
     {"Timeline", "Back from there", Qt::Key_Backspace},
     {"Timeline", "Pin the lane above the others, or let it go", Qt::Key_P},
     {"Timeline", "Set or remove a bookmark", Qt::Key_B},
+    {"Timeline", "The timeline alone, or all again", Qt::Key_T},
     {"Timeline", "Previous bookmark", Qt::Key_PageUp},
     {"Timeline", "Next bookmark", Qt::Key_PageDown},
     {"Timeline", "Clear the selection", Qt::Key_Escape},

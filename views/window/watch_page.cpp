@@ -26,7 +26,8 @@
 namespace skippipe {
 namespace {
 
-constexpr int least_top = 320;  ///< pixels of the upper row
+constexpr int usual_top = 320, least_top = 220;  ///< pixels of the upper row
+constexpr double top_share = 0.35;               ///< of a window that is not high enough for the usual ones
 
 }  // namespace
 
@@ -93,7 +94,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     top->setSizes({330, 460, 420});
     rows_->addWidget(top);
     rows_->addWidget(timeline_area());
-    rows_->setSizes({least_top, 430});
+    rows_->setSizes({usual_top, 430});
     rows_->setStretchFactor(1, 1);
     rows_->setProperty(fits_by_itself, true);
     connect(rows_, &QSplitter::splitterMoved, this, [this] { rows_->setProperty(fits_by_itself, false); });
@@ -168,7 +169,8 @@ void WatchPage::fit_rows() {
         rows_->setProperty(fits_by_itself, false);
     if (!rows_->property(fits_by_itself).toBool()) return;
     fitted_all_ = all;
-    fitted_top_ = std::max(least_top, std::min(all - timeline_->height_for_all_lanes() - bar, all / 2));
+    const int least = std::clamp(static_cast<int>(top_share * all), least_top, usual_top);
+    fitted_top_ = std::max(least, std::min(all - timeline_->height_for_all_lanes() - bar, all / 2));
     rows_->setSizes({fitted_top_, all - fitted_top_});
 }
 
@@ -282,11 +284,19 @@ QToolButton* WatchPage::lanes_button() {
         tr("Group"), groupings, [this](Grouping by) { group_lanes_by(by); }, static_cast<int>(grouping_));
     menu->addAction(tr("Collapse all groups"), this, [this] { timeline_->collapse_all(true); });
     menu->addAction(tr("Open all groups"), this, [this] { timeline_->collapse_all(false); });
-    const std::pair<QString, double> heights[] = {
-        {tr("Low"), low_lane_height}, {tr("Usual"), usual_lane_height}, {tr("Tall"), tall_lane_height}};
+    const std::pair<QString, double> heights[] = {{tr("Fit"), fit_lane_height},
+                                                  {tr("Low"), low_lane_height},
+                                                  {tr("Usual"), usual_lane_height},
+                                                  {tr("Tall"), tall_lane_height}};
     choices(
         tr("Height"), heights, [this](double pixels) { timeline_->set_lane_height(pixels); },
-        static_cast<int>(usual_lane_height));
+        static_cast<int>(fit_lane_height));
+    auto* alone = menu->addAction(tr("The timeline alone"));
+    alone->setObjectName("timeline_alone");
+    alone->setCheckable(true);
+    alone->setToolTip(tr("Without the network, the curves and the causes. T, with the keys in the timeline"));
+    connect(alone, &QAction::toggled, this, [this](bool on) { rows_->widget(0)->setVisible(!on); });
+    connect(timeline_, &TimelineView::alone_wanted, alone, &QAction::toggle);
     menu->addSeparator();
     menu->addMenu(legend_menu(menu));
     auto* counters = menu->addAction(tr("Counters"));
@@ -376,7 +386,13 @@ QWidget* WatchPage::details() {
     connect(differences_, &DifferenceTable::chosen, this,
             [this](qint64 row) { timeline_->go(shown_ ? timeline_->data()->find(row) : TimelineData::Place{}); });
     details_->addTab(log_, tr("Log"));
-    details_->addTab(failures_, tr("Failures"));
+    details_->addTab(failures_, tr("Events"));
+    connect(failures_, &FailurePanel::chosen, this, [this](double network_s) {
+        timeline_->show_time(network_s);
+        replay_->play(false);
+        replay_->set_moment(network_s);
+        follow_replay();
+    });
     details_->setUsesScrollButtons(false);  // all tabs in sight: the panel gets as wide as they are
     connect(loss_key_, &QAbstractButton::clicked, this, [this] { details_->setCurrentWidget(failures_); });
     return details_;
@@ -384,6 +400,7 @@ QWidget* WatchPage::details() {
 
 QWidget* WatchPage::timeline_area() {
     timeline_->set_overview(true);
+    timeline_->set_lane_height(fit_lane_height);
     auto* across = new QSplitter(Qt::Horizontal);
     across->addWidget(timeline_);
     across->addWidget(details());

@@ -133,9 +133,10 @@ void WatchPage::show_failures() {
     const auto account = shown_ && !shown_->lanes->losses().empty()
                              ? account_losses(shown_->metrics, shown_->info.predicted_iteration_s)
                              : LossAccount{};
+    failures_->show_events(run_, shown_ ? shown_->events : std::vector<RunEvent>{});
     failures_->show_account(account);
     loss_key_->show_losses(account.nodes);
-    details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0);
+    details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0 || (shown_ && !shown_->events.empty()));
 }
 
 /// Of a long run the newest iterations are read; others when somebody looks there.
