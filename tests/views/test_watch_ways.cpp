@@ -495,8 +495,9 @@ private Q_SLOTS:
         QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, row(0));
         QTest::mouseClick(view.viewport(), Qt::LeftButton, Qt::ShiftModifier, row(3));
         QCOMPARE(compare.list().selected().size(), 4U);
-        const auto* best = compare.findChild<QLabel*>("best_run");
-        QTRY_VERIFY2_WITH_TIMEOUT(best->text().startsWith("Run 3 is best"), qPrintable(best->text()), patient_ms);
+        const auto* best = compare.findChild<HeadlineCards*>("best_run");
+        QTRY_VERIFY2_WITH_TIMEOUT(best->text().startsWith("Lowest last validation loss: run 3"),
+                                  qPrintable(best->text()), patient_ms);
         QVERIFY(best->text().contains("learning rate") && best->isVisible());
         qInfo("which of four runs is best and what differed: %lld ms of the window after 3 inputs", clock.elapsed());
     }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QResizeEvent>
 #include <QScopedValueRollback>
@@ -12,6 +14,7 @@
 #include <QTabBar>
 
 #include "views/compare/differences.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
@@ -21,6 +24,41 @@ namespace {
 constexpr int least_list_width = 232, narrow_list = 240, narrow_page = 1100, first_list = 330, first_page = 1210;
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
+QString figures_name(RunId run) { return QStringLiteral("timeline_figures_%1").arg(run); }
+
+/// "1.20 s an iteration, idle 70.7 %".
+QString figures_of(const RunData& run) {
+    QStringList words;
+    if (run.info.iteration_s) words << QObject::tr("%1 an iteration").arg(duration(*run.info.iteration_s));
+    if (run.explained_iterations > 0)
+        words << QObject::tr("idle %1").arg(
+            percent(std::accumulate(run.idle_share.begin(), run.idle_share.end(), 0.0)));
+    return words.join(QStringLiteral(", "));
+}
+
+/// The run's mark, what it is, and what it came to; `apart`: from the timeline above.
+QWidget* timeline_title(const RunData& run, bool apart) {
+    auto* title = new QWidget;
+    auto* row = new QHBoxLayout(title);
+    row->setContentsMargins(size::gap, apart ? size::gap : size::unit, size::gap, 1);
+    row->setSpacing(size::gap);
+    auto* swatch = new QLabel;
+    swatch->setPixmap(run_swatch(run.info.id));
+    auto* name = words_label(QObject::tr("Run %1, %2, %3")
+                                 .arg(run.info.id)
+                                 .arg(QString::fromStdString(run.info.name), QString::fromStdString(run.info.planner)),
+                             "heading");
+    name->setWordWrap(false);
+    auto* figures = words_label({}, "secondary");
+    figures->setWordWrap(false);
+    figures->setObjectName(figures_name(run.info.id));
+    row->addWidget(swatch);
+    row->addWidget(name);
+    row->addStretch();
+    row->addWidget(figures);
+    return title;
+}
+
 constexpr int least_timeline = 220, least_low_timeline = 120, low_names = 96;  ///< pixels
 
 }  // namespace
@@ -34,7 +72,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       panes_(new QSplitter(Qt::Horizontal)),
       tabs_(new QTabWidget),
       empty_(new QWidget),
-      best_(new QLabel),
+      best_(new HeadlineCards),
       table_(new FigureTable),
       only_differing_(new QCheckBox(tr("Only what differs"))),
       curves_(new CurvePanel),
@@ -83,9 +121,6 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     only_differing_->setContentsMargins(size::gap, 0, 0, 0);
     only_differing_->setStyleSheet("QCheckBox{margin-left:8px;}");
     best_->setObjectName("best_run");
-    best_->setWordWrap(true);
-    best_->setContentsMargins(size::gap, size::unit, size::gap, 0);
-    best_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     rows->addWidget(best_);
     rows->addWidget(only_differing_);
     rows->addWidget(table_);
@@ -183,8 +218,7 @@ void ComparePage::show_parts() {
 }
 
 void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
-    best_->setText(best_words(runs));
-    best_->setVisible(!best_->text().isEmpty());
+    best_->show_headlines(headlines(runs));
     const bool all = runs.size() < 2 || !only_differing_->isChecked();
     auto rows = differences(runs);
     std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs && !row.always_shown; });
@@ -234,20 +268,18 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         for (const auto* run : runs) lanes += std::ssize(run->lanes->lanes());
         const bool low = runs.size() > 1 && lanes > most_full_lanes;
         for (const auto* run : runs) {
-            auto* title =
-                words_label(tr("Run %1, %2, %3")
-                                .arg(run->info.id)
-                                .arg(QString::fromStdString(run->info.name), QString::fromStdString(run->info.planner)),
-                            "heading");
-            title->setContentsMargins(size::gap, low ? 0 : size::gap, size::gap, low ? 0 : size::unit);
             auto* view = new TimelineView(zoom_, low);
             if (low) {
                 view->set_names_width(low_names);
                 view->set_has_axis(timelines_.empty());  // one zoom, one axis
             }
-            stack_rows_->addWidget(title);
+            stack_rows_->addWidget(timeline_title(*run, low && !timelines_.empty()));
             stack_rows_->addWidget(view, low && timelines_.empty() ? first_stretch : other_stretch);
             timelines_.push_back(view);
+            connect(view, &TimelineView::lanes_scrolled, this, [this, view](double pixels) {
+                for (auto* other : timelines_)
+                    if (other != view) other->scroll_lanes(pixels);
+            });
             connect(view, &TimelineView::selected_changed, this, [this, view] { share_selection(*view); });
             connect(view, &TimelineView::lane_activated, this, [this, view](int lane) {
                 selection_.select({.nodes = {view->data()->lanes()[static_cast<std::size_t>(lane)].name}});
@@ -267,6 +299,8 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
         timelines_[i]->set_data(runs[i]->lanes);
+        if (auto* figures = stack_->findChild<QLabel*>(figures_name(runs[i]->info.id)))
+            figures->setText(figures_of(*runs[i]));
         timelines_[i]->setMinimumHeight(runs.size() == 1              ? timelines_[i]->height_for_all_lanes()
                                         : timelines_[i]->is_compact() ? least_low_timeline
                                                                       : least_timeline);

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include <QCheckBox>
-#include <QLabel>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
 #include "views/compare/figure_table.h"
+#include "views/compare/headline_cards.h"
 #include "views/compare/run_plans_panel.h"
 #include "views/compare/race_panel.h"
 #include "views/compare/sweep_panel.h"
@@ -77,7 +77,7 @@ private:
     QSplitter* panes_;  ///< the list and the runs that are compared
     QTabWidget* tabs_;
     QWidget* empty_;
-    QLabel* best_;
+    HeadlineCards* best_;
     FigureTable* table_;
     QCheckBox* only_differing_;
     CurvePanel* curves_;

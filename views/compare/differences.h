@@ -31,11 +31,6 @@ struct DifferenceRow {
     bool always_shown = false;  ///< says what the comparison holds equal, so it is told also where all are the same
 };
 
-/// "Run 3 is best: validation loss 3.42, 2.10 % less than run 1's, with skip ratio 0.25 instead of 0." By the last
-/// validation loss, where all have one; else by the iteration's network time. Where the best by loss is not also the
-/// quickest, a second sentence says which is. Empty for fewer than two runs, or where neither is there.
-QString best_words(const std::vector<const RunData*>& runs);
-
 /// What was different, what came of it, why nodes idled, what it took (rows without any value left out), then every
 /// other parameter of the frozen experiments (canvas places left out).
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <QHeaderView>
@@ -11,6 +12,7 @@
 #include <QStyledItemDelegate>
 
 #include "views/runs/parameters.h"
+#include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
@@ -18,10 +20,12 @@ namespace skippipe {
 namespace {
 
 constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict_role = Qt::UserRole + 2,
-              figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4;
-constexpr int most_apart = 22;  ///< characters of what tells a run from the others
-constexpr int least_run = 64, least_names = 100, most_names = 400;
-constexpr int long_words = 480, short_words = 152, brief_words = 72;
+              figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4, run_role = Qt::UserRole + 5;
+constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
+constexpr int most_apart = 22;                        ///< characters of what tells a run from the others
+constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
+constexpr int long_words = 480, short_words = 152, middle_words = 92, brief_words = 72;
+constexpr int stacked_row = 40;
 constexpr int wide_padding = size::gap + size::unit, narrow_padding = size::unit + 1;
 
 QString shortened(const QString& words) {
@@ -60,8 +64,14 @@ public:
         const QRect beside = table_.beside_changes(rect, section);
         const int padding = table_.padding_;
         const bool fits = table_.columns_[static_cast<std::size_t>(section - 1)].head <= beside.width();
-        painter->drawText(fits ? beside : rect.adjusted(padding, 0, -padding, 0), Qt::AlignRight | Qt::AlignVCenter,
-                          text);
+        const QRect there = fits ? beside : rect.adjusted(padding, 0, -padding, 0);
+        painter->drawText(there, Qt::AlignRight | Qt::AlignVCenter, text);
+        const QFontMetrics font(small_font());
+        const QRect words = font.boundingRect(there, Qt::AlignRight | Qt::AlignVCenter, text);
+        const int line = font.horizontalAdvance(text.section('\n', 0, 0));
+        const auto run = model()->headerData(section, Qt::Horizontal, run_role).toLongLong();
+        painter->drawPixmap(there.right() - line - swatch_width, words.top() + (font.height() - swatch_height) / 2,
+                            run_swatch(run));
         painter->restore();
     }
 
@@ -83,8 +93,13 @@ public:
         table_.style()->drawControl(QStyle::CE_ItemViewItem, &empty, painter, &table_);
         const QFont font = index.data(best_role).toBool() ? bold_font() : table_.font();
         QRect inside = option.rect.adjusted(table_.padding_, 0, -table_.padding_, 0);
-        const QRect change = inside, beside = table_.beside_changes(option.rect, index.column());
+        QRect change = inside;
+        const QRect beside = table_.beside_changes(option.rect, index.column());
         if (index.data(figure_role).toBool() || width_of(font, value) <= beside.width()) inside = beside;
+        if (table_.stacked_ && option.rect.height() > size::row) {
+            inside.setHeight(option.rect.height() / 2 + size::unit);
+            change.setTop(inside.bottom() - size::unit);
+        }
         painter->save();
         painter->setFont(font);
         painter->setPen(theme().text);
@@ -108,7 +123,7 @@ FigureTable::FigureTable(QWidget* parent) : QTableWidget(parent) {
     setObjectName("differences");
     make_plain(*this, tr("Differences"));
     setWordWrap(false);
-    setTextElideMode(Qt::ElideMiddle);  // names that begin alike
+    setTextElideMode(Qt::ElideRight);
     setItemDelegate(new Painter(*this));
     setHorizontalHeader(new Heads(*this));
     horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
@@ -116,7 +131,7 @@ FigureTable::FigureTable(QWidget* parent) : QTableWidget(parent) {
 }
 
 QRect FigureTable::beside_changes(const QRect& cell, int column) const {
-    const int changes = columns_[static_cast<std::size_t>(column - 1)].changes;
+    const int changes = change_widths_[static_cast<std::size_t>(column - 1)];
     return cell.adjusted(padding_, 0, -padding_ - (changes > 0 ? changes + size::gap : 0), 0);
 }
 
@@ -138,6 +153,7 @@ void FigureTable::show_rows(const std::vector<DifferenceRow>& rows, const std::v
         QString tip = tr("%1, planned by %2").arg(text(run.info.name), text(run.info.planner));
         if (!run.experiment.description.empty()) tip += '\n' + text(run.experiment.description);
         head->setToolTip(tip);
+        head->setData(run_role, QVariant::fromValue<qlonglong>(run.info.id));
     }
     std::optional<DifferenceSection> section;
     for (const auto& row : rows) {
@@ -186,9 +202,11 @@ void FigureTable::add_heading(const QString& words) {
 void FigureTable::measure() {
     columns_.assign(static_cast<std::size_t>(columnCount() - 1), {});
     names_ = 0;
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-        columns_[i].head =
-            QFontMetrics(small_font()).size(0, horizontalHeaderItem(static_cast<int>(i) + 1)->text()).width();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const QString head = horizontalHeaderItem(static_cast<int>(i) + 1)->text();
+        columns_[i].head = std::max(QFontMetrics(small_font()).size(0, head).width(),
+                                    width_of(small_font(), head.section('\n', 0, 0)) + swatch_width);
+    }
     for (int r = 0; r < rowCount(); ++r) {
         if (columnSpan(r, 0) > 1) continue;
         names_ = std::max(names_, width_of(font(), item(r, 0)->text()));
@@ -211,22 +229,43 @@ void FigureTable::measure() {
 void FigureTable::divide() {
     const int room = viewport()->width() - size::wide_gap, names = std::min(names_ + 2 * size::gap, most_names);
     std::vector<int> widths(columns_.size());
-    const auto fits = [&](int most_words, int padding) {
+    const auto fits = [&](int most_words, int padding, bool stacked) {
         padding_ = padding;
+        stacked_ = stacked;
+        Column widest;
+        for (const auto& column : columns_) {
+            widest.figures = std::max({widest.figures, column.figures, std::min(column.words, most_words)});
+            widest.changes = std::max(widest.changes, column.changes);
+        }
+        change_widths_.assign(columns_.size(), 0);
         for (std::size_t i = 0; i < widths.size(); ++i) {
             const auto& column = columns_[i];
-            const int figures = column.figures + (column.changes > 0 ? column.changes + size::gap : 0);
-            widths[i] =
-                std::max(least_run, 2 * padding + std::max({figures, column.head, std::min(column.words, most_words)}));
+            if (!stacked && column.changes > 0) change_widths_[i] = widest.changes;
+            const int beside = change_widths_[i] > 0 ? change_widths_[i] + size::gap : 0;
+            const int own = std::max({widest.figures, column.head, stacked ? widest.changes : 0});
+            widths[i] = std::max(least_run, 2 * padding + own + beside);
         }
-        return std::accumulate(widths.begin(), widths.end(), names) <= room;
+        return std::accumulate(widths.begin(), widths.end(), stacked ? std::min(names, enough_names) : names) <= room;
     };
-    for (const auto& [most_words, padding] :
-         {std::pair{long_words, wide_padding}, {short_words, wide_padding}, {brief_words, narrow_padding}})
-        if (fits(most_words, padding)) break;
+    // Runs have columns of one width. Where changes have no room beside figures, they stand below them.
+    for (const auto& [most_words, padding, stacked] : {std::tuple{long_words, wide_padding, false},
+                                                       {short_words, wide_padding, false},
+                                                       {short_words, narrow_padding, false},
+                                                       {short_words, wide_padding, true},
+                                                       {middle_words, narrow_padding, true},
+                                                       {brief_words, narrow_padding, true}})
+        if (fits(most_words, padding, stacked)) break;
+    for (int r = 0; r < rowCount(); ++r) setRowHeight(r, stacked_ && has_changes(r) ? stacked_row : size::row);
     for (std::size_t i = 0; i < widths.size(); ++i) setColumnWidth(static_cast<int>(i) + 1, widths[i]);
     if (columnCount() > 0)
         setColumnWidth(0, std::clamp(room - std::accumulate(widths.begin(), widths.end(), 0), least_names, most_names));
+}
+
+bool FigureTable::has_changes(int row) const {
+    for (int c = 1; c < columnCount(); ++c)
+        if (const auto* cell = item(row, c); cell != nullptr && !cell->data(change_role).toString().isEmpty())
+            return true;
+    return false;
 }
 
 void FigureTable::resizeEvent(QResizeEvent* event) {

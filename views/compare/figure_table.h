@@ -30,15 +30,18 @@ private:
     void add_heading(const QString& words);
     void measure();
     void divide();
+    bool has_changes(int row) const;
     QRect beside_changes(const QRect& cell, int column) const;
 
     /// Pixels of the widest of a column.
     struct Column {
         int figures = 0, changes = 0, words = 0, head = 0;
     };
-    std::vector<Column> columns_;  ///< of the runs
-    int names_ = 0;                ///< pixels of the widest name of a row
-    int padding_ = 0;              ///< pixels between a column's words and its edges
+    std::vector<Column> columns_;     ///< of the runs
+    std::vector<int> change_widths_;  ///< pixels that each column has for changes
+    int names_ = 0;                   ///< pixels of the widest name of a row
+    bool stacked_ = false;            ///< changes stand below figures
+    int padding_ = 0;                 ///< pixels between a column's words and its edges
 };
 
 }  // namespace skippipe

@@ -29,7 +29,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
       words_(new QLineEdit),
       tags_(new QLineEdit),
       note_(new QPlainTextEdit),
-      pin_(new QPushButton(tr("Pin"))),
+      pin_(new QPushButton(tr("Baseline"))),
       resume_(new QPushButton(tr("Resume"))),
       watch_(new QPushButton(tr("Watch"))),
       empty_(new QWidget),
@@ -112,6 +112,8 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(note_, &QPlainTextEdit::textChanged, &note_pause_, qOverload<>(&QTimer::start));
     connect(&note_pause_, &QTimer::timeout, this, &RunList::store_words);
     connect(launch, &QPushButton::clicked, this, &RunList::launch_requested);
+    pin_->setCheckable(true);
+    for (auto* button : {pin_, resume_, watch_}) button->setProperty("role", "narrow");
     connect(pin_, &QPushButton::clicked, this, [this] {
         const auto runs = selected();
         RunMarks marks = table_.marks();
@@ -224,7 +226,7 @@ void RunList::follow_selection() {
     pin_->setToolTip(tr("The baseline, which others are held against"));
     watch_->setEnabled(runs.size() == 1);
     set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
-    pin_->setText(!runs.empty() && runs.back() == baseline() ? tr("Unpin") : tr("Pin"));
+    pin_->setChecked(!runs.empty() && runs.back() == baseline());
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();
 }

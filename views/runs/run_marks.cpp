@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <QPainter>
+
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -24,6 +26,29 @@ QPen run_pen(RunId run, double width, const Theme& colours) {
     static constexpr Qt::PenStyle styles[] = {Qt::SolidLine, Qt::DashLine, Qt::DashDotLine};
     const RunId place = std::max<RunId>(run - 1, 0) % (stage_colours * static_cast<RunId>(std::size(styles)));
     return {colours.stage(static_cast<int>(place % stage_colours)), width, styles[place / stage_colours]};
+}
+
+QPixmap run_swatch(RunId run, bool hidden) {
+    constexpr int width = 20, height = 12;
+    QPixmap picture(2 * width, 2 * height);  // sharp on screens of twice the pixels
+    picture.setDevicePixelRatio(2);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing);
+    QPen pen = run_pen(run, hidden ? 1 : 3);
+    if (hidden) {
+        pen.setStyle(Qt::SolidLine);
+        painter.setPen(pen);
+        painter.drawEllipse(QRectF(6, 2, 8, 8));
+    } else {
+        pen.setCapStyle(Qt::FlatCap);
+        painter.setPen(pen);
+        painter.drawLine(QLineF(1, height / 2.0, width - 1, height / 2.0));
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(pen.color());
+        painter.drawEllipse(QRectF(6, 2, 8, 8));
+    }
+    return picture;
 }
 
 bool RunMarks::hides(RunId run) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <QPen>
+#include <QPixmap>
 #include <QStringList>
 
 #include "core/record/record.h"
@@ -16,6 +17,9 @@ namespace skippipe {
 /// whatever is selected, sorted, removed or restarted. The eight colours of stages in their order, then dashed, then
 /// dash-dotted, then from the beginning.
 QPen run_pen(RunId run, double width, const Theme& colours = theme());
+
+/// A line of the run's own as curves have it, 20 x 12 pixels; a hollow mark where they leave the run out.
+QPixmap run_swatch(RunId run, bool hidden = false);
 
 /// A run by what tells it from another one of the same number, in a record that was begun anew.
 struct MarkedRun {

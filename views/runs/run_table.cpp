@@ -5,7 +5,6 @@
 
 #include <QDateTime>
 #include <QIcon>
-#include <QPainter>
 #include <QPixmap>
 
 #include "views/theme/numbers.h"
@@ -24,27 +23,8 @@ QColor state_colour(const RunInfo& run) {
     }
 }
 
-/// A line of the run's own as curves have it; a hollow one where they leave the run out.
 QIcon swatch(RunId run, bool hidden) {
-    constexpr int width = 20, height = 12;
-    QPixmap picture(2 * width, 2 * height);  // sharp on screens of twice the pixels
-    picture.setDevicePixelRatio(2);
-    picture.fill(Qt::transparent);
-    QPainter painter(&picture);
-    painter.setRenderHint(QPainter::Antialiasing);
-    QPen pen = run_pen(run, hidden ? 1 : 3);
-    if (hidden) {
-        pen.setStyle(Qt::SolidLine);
-        painter.setPen(pen);
-        painter.drawEllipse(QRectF(6, 2, 8, 8));
-    } else {
-        pen.setCapStyle(Qt::FlatCap);
-        painter.setPen(pen);
-        painter.drawLine(QLineF(1, height / 2.0, width - 1, height / 2.0));
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(pen.color());
-        painter.drawEllipse(QRectF(6, 2, 8, 8));
-    }
+    const QPixmap picture = run_swatch(run, hidden);
     QIcon icon;
     for (const auto mode : {QIcon::Normal, QIcon::Selected}) icon.addPixmap(picture, mode);  // no tint
     return icon;

@@ -32,6 +32,7 @@ QPushButton:disabled { color: @text2; background: @surface2; }
 QPushButton::menu-indicator { image: url(@arrow); width: 10px; height: 10px; subcontrol-origin: padding;
   subcontrol-position: right center; right: 8px; }
 QPushButton[role="menu"] { padding-right: 24px; }
+QPushButton[role="narrow"] { padding: 0 6px; }
 QPushButton[role="accent"] { background: @accent; color: @onaccent; border: 1px solid @accent; font-weight: 600; }
 QPushButton[role="accent"]:hover { background: @accenthover; }
 QPushButton[role="accent"]:focus { border: 2px solid @text; }
@@ -124,13 +125,14 @@ QWidget#bar { background: @surface2; border-bottom: 1px solid @line; }
 QWidget#banner { background: @banner; border-bottom: 1px solid @line; }
 QWidget[role="panel"] { background: @surface2; }
 QWidget[role="surface"] { background: @surface; }
+QFrame[role="card"] { background: @surface2; border: 1px solid @line; border-radius: 4px; }
 QFrame[role="hairline"] { background: @line; border: 0; max-height: 1px; min-height: 1px; }
 QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 2px 6px; color: @text; background: transparent; }
 QToolButton[popupMode="2"] { padding-right: 20px; }
 QToolButton::menu-indicator { image: url(@arrow); width: 10px; height: 10px; subcontrol-origin: padding;
   subcontrol-position: right center; right: 5px; }
 QToolButton:hover { background: @hover; }
-QToolButton:checked { background: @selected; }
+QToolButton:checked, QPushButton:checked { background: @selected; }
 )";
 
 }  // namespace

@@ -11,7 +11,7 @@ inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 40;
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
-                        least_named_lane = 8, least_body_lane = 16;
+                        least_named_lane = 7, least_body_lane = 16;
 inline constexpr double stage_chip_end = 27;
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
 

@@ -124,6 +124,14 @@ void TimelineView::set_lane_height(double pixels) {
     request_frame();
 }
 
+void TimelineView::scroll_lanes(double pixels) {
+    const double before = scroll_;
+    scroll_ = stack().clamp_scroll(pixels, height());
+    if (scroll_ == before) return;
+    request_frame();
+    Q_EMIT lanes_scrolled(scroll_);
+}
+
 void TimelineView::lay_out() {
     const int lanes = data_ ? static_cast<int>(data_->lanes().size()) : 0;
     const bool fits = std::all_of(groups_.begin(), groups_.end(), [lanes](const LaneGroup& group) {

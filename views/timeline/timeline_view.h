@@ -50,6 +50,9 @@ public:
     /// Pixels of a lane that is not compact.
     /// Pixels, or fit_lane_height.
     void set_lane_height(double pixels);
+    /// As far down as this, in pixels of lanes; no further than they go.
+    void scroll_lanes(double pixels);
+    double scrolled() const { return scroll_; }
     double height_of_lane() const { return lane_height_; }
     /// Lanes of these names stand above the others and stay there while those scroll.
     void set_pinned(std::set<std::string> names);
@@ -107,9 +110,10 @@ Q_SIGNALS:
     void lane_activated(int lane);    ///< a name was clicked
     void stage_activated(int stage);  ///< the number before a name was
     void bookmarks_changed();
-    void alone_wanted();                ///< without what stands beside it, or with it again
-    void layout_changed();              ///< a group was collapsed or opened, or a lane pinned
-    void moment_moved(double seconds);  ///< by a press or drag on the axis
+    void lanes_scrolled(double pixels);  ///< by whoever looks at them
+    void alone_wanted();                 ///< without what stands beside it, or with it again
+    void layout_changed();               ///< a group was collapsed or opened, or a lane pinned
+    void moment_moved(double seconds);   ///< by a press or drag on the axis
 
 protected:
     void draw(ImDrawList& list) override;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/compare/headline_cards.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <QFrame>
+#include <QLabel>
+#include <QStringList>
+#include <QVBoxLayout>
+
+#include "views/runs/run_marks.h"
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+
+HeadlineCards::HeadlineCards(QWidget* parent) : QWidget(parent), row_(new QHBoxLayout(this)) {
+    row_->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
+    row_->setSpacing(size::gap);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    hide();
+}
+
+QString HeadlineCards::text() const {
+    QStringList lines;
+    for (const auto& headline : shown_) lines << to_text(headline);
+    return lines.join('\n');
+}
+
+void HeadlineCards::show_headlines(std::vector<Headline> headlines) {
+    shown_ = std::move(headlines);
+    while (auto* item = row_->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    for (const auto& headline : shown_) row_->addWidget(card(headline), 1);
+    setVisible(!shown_.empty());
+}
+
+QWidget* HeadlineCards::card(const Headline& headline) {
+    auto* frame = new QFrame;
+    frame->setProperty("role", "card");
+    frame->setAccessibleName(to_text(headline));
+    auto* column = new QVBoxLayout(frame);
+    column->setContentsMargins(size::gap + size::unit, size::gap, size::gap + size::unit, size::gap);
+    column->setSpacing(2);
+    column->addWidget(words_label(headline.title, "small"));
+    auto* line = new QHBoxLayout;
+    line->setSpacing(size::gap);
+    if (headline.run != 0) {
+        auto* swatch = new QLabel;
+        swatch->setPixmap(run_swatch(headline.run));
+        line->addWidget(swatch);
+        line->addWidget(new QLabel(tr("Run %1").arg(headline.run)));
+    }
+    auto* figure = new QLabel(headline.figure);
+    figure->setProperty("role", "title");
+    figure->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    line->addWidget(figure);
+    line->addStretch();
+    column->addLayout(line);
+    auto* words = words_label(headline.words, "secondary");
+    words->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    words->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    column->addWidget(words, 1);
+    return frame;
+}
+
+}  // namespace skippipe
