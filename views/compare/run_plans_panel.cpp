@@ -2,16 +2,23 @@
 #include "views/compare/run_plans_panel.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
 
-#include <QHBoxLayout>
+#include <QEvent>
 #include <QHeaderView>
+#include <QPainter>
 #include <QVBoxLayout>
 
+#include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
+
+constexpr int least_run = 96, names_width = 220, badge_side = 18;
 
 QString stage_words(int stage) {
     return stage == NodeChange::not_there     ? QObject::tr("not there")
@@ -19,24 +26,46 @@ QString stage_words(int stage) {
                                               : QObject::tr("stage %1").arg(stage);
 }
 
+/// As the timeline's lanes and the network's discs say a stage.
+QPixmap stage_badge(int stage, double device_pixel_ratio) {
+    QPixmap picture(QSize(badge_side, badge_side) * device_pixel_ratio);
+    picture.setDevicePixelRatio(device_pixel_ratio);
+    picture.fill(theme().stage(stage));
+    QPainter painter(&picture);
+    painter.setFont(small_font());
+    painter.setPen(theme().text_on(theme().stage(stage)));
+    painter.drawText(QRect(0, 0, badge_side, badge_side), Qt::AlignCenter, QString::number(stage));
+    return picture;
+}
+
+QString count(int number, const QString& one, const QString& many) { return number == 1 ? one : many.arg(number); }
+
+/// Nodes, blocks and visits of a stage.
+using StageFigures = std::array<int, 3>;
+
+/// Those of them that `differ` somewhere.
+QString stage_figures(const StageFigures& figures, const std::array<bool, 3>& differ) {
+    const QString words[] = {count(figures[0], QObject::tr("1 node"), QObject::tr("%1 nodes")),
+                             count(figures[1], QObject::tr("1 block"), QObject::tr("%1 blocks")),
+                             count(figures[2], QObject::tr("1 visit"), QObject::tr("%1 visits"))};
+    QStringList said;
+    for (std::size_t k = 0; k < figures.size(); ++k)
+        if (differ[k]) said << words[k];
+    return said.join(QStringLiteral(", "));
+}
+
 }  // namespace
 
 RunPlansPanel::RunPlansPanel(QWidget* parent)
-    : QWidget(parent), other_(new QComboBox), words_(words_label({}, "secondary")), table_(new QTableWidget(0, 3)) {
+    : QWidget(parent), words_(words_label({}, "secondary")), table_(new QTableWidget) {
     make_plain(*table_, tr("Differences of networks and plans"));
     table_->setObjectName("plan_differences");
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-    other_->setObjectName("other_run");
-    other_->setAccessibleName(tr("Run that is held against the baseline"));
-    auto* row = head_row();
-    row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);  // as the table below
-    row->addWidget(other_);
-    row->addWidget(words_, 1);
+    table_->horizontalHeader()->setMinimumSectionSize(least_run);
+    words_->setContentsMargins(size::gap + size::unit, size::gap, size::gap, size::gap);
     auto* column = seamless_column(this);
-    column->addLayout(row);
+    column->addWidget(words_);
     column->addWidget(table_, 1);
-    connect(other_, &QComboBox::activated, this, &RunPlansPanel::draw);
 }
 
 void RunPlansPanel::show_runs(const std::vector<const RunData*>& runs) {
@@ -48,16 +77,14 @@ void RunPlansPanel::show_runs(const std::vector<const RunData*>& runs) {
         std::all_of(shown_.begin(), shown_.end(), [](const Shown& run) { return run.problem.has_value(); });
     // A run's plan and network are frozen: new rows of its record change nothing here.
     if (before == now && were_read && std::all_of(runs.begin(), runs.end(), is_read)) return;
-    const QVariant chosen = other_->currentData();
     shown_.clear();
-    other_->clear();
-    for (const auto* run : runs) {
-        shown_.push_back({run->info.id, run->experiment.topology, run->problem, run->plan});
-        if (shown_.size() > 1) other_->addItem(tr("Run %1").arg(run->info.id), qint64(run->info.id));
-    }
-    if (const int index = other_->findData(chosen); index >= 0) other_->setCurrentIndex(index);
-    other_->setVisible(other_->count() > 1);
+    for (const auto* run : runs) shown_.push_back({run->info.id, run->experiment.topology, run->problem, run->plan});
     draw();
+}
+
+void RunPlansPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) draw();
 }
 
 void RunPlansPanel::add_heading(const QString& words) {
@@ -65,18 +92,95 @@ void RunPlansPanel::add_heading(const QString& words) {
     table_->insertRow(row);
     auto* item = new QTableWidgetItem(words);
     item->setFont(bold_font());
+    item->setFlags(Qt::ItemIsEnabled);
     table_->setItem(row, 0, item);
-    table_->setSpan(row, 0, 1, 3);
+    table_->setSpan(row, 0, 1, table_->columnCount());
 }
 
-void RunPlansPanel::add_row(const QString& what, const QString& a, const QString& b) {
+void RunPlansPanel::add_row(const QString& what, const QStringList& values) {
     const int row = table_->rowCount();
     table_->insertRow(row);
-    int column = 0;
-    for (const QString& text : {what, a, b}) {
-        auto* item = new QTableWidgetItem(text);
-        item->setToolTip(text);
-        table_->setItem(row, column++, item);
+    table_->setItem(row, 0, new QTableWidgetItem(what));
+    for (qsizetype c = 0; c < values.size(); ++c) {
+        auto* item = new QTableWidgetItem(values[c]);
+        if (c > 0 && values[c] == values[0]) item->setForeground(theme().text_2);
+        table_->setItem(row, static_cast<int>(c) + 1, item);
+    }
+    for (int c = 0; c < table_->columnCount(); ++c)
+        if (auto* item = table_->item(row, c)) item->setToolTip(item->text());
+}
+
+void RunPlansPanel::draw_network(const std::vector<Against>& others) {
+    std::map<std::pair<std::string, std::string>, QStringList> rows;
+    std::vector<std::pair<std::string, std::string>> order;
+    for (std::size_t i = 0; i < others.size(); ++i)
+        for (const auto& change : others[i].network) {
+            const auto [row, is_new] = rows.try_emplace({change.thing, change.field});
+            if (is_new) {
+                order.push_back(row->first);
+                row->second.fill(QString::fromStdString(change.value_a), static_cast<qsizetype>(others.size()) + 1);
+            }
+            row->second[static_cast<qsizetype>(i) + 1] = QString::fromStdString(change.value_b);
+        }
+    if (!order.empty()) add_heading(tr("Network"));
+    for (const auto& key : order) {
+        const auto name = QString::fromStdString(key.first);
+        add_row(key.second.empty() ? name : name + ", " + QString::fromStdString(key.second), rows[key]);
+    }
+}
+
+/// Of the baseline's microbatches.
+void RunPlansPanel::draw_paths(const std::vector<Against>& others) {
+    QStringList nodes{QString{}}, stages{QString{}}, orders{QString{}};
+    for (const auto& other : others) {
+        const auto of_all = [&](int same) { return tr("%1 of %2").arg(same).arg(other.plan->microbatches_a); };
+        nodes << (other.plan ? of_all(other.plan->same_paths) : QString{});
+        stages << (other.plan ? of_all(other.plan->same_stages) : QString{});
+        orders << (!other.plan ? QString{} : other.plan->same_orders ? tr("the same") : tr("another"));
+    }
+    add_heading(tr("Microbatches that go as the baseline's"));
+    add_row(tr("By the same nodes"), nodes);
+    add_row(tr("By the same stages"), stages);
+    add_row(tr("Order of work in nodes"), orders);
+}
+
+void RunPlansPanel::draw_stages(const std::vector<Against>& others) {
+    std::map<int, std::vector<StageFigures>> rows;
+    std::array<bool, 3> differ{};
+    for (std::size_t i = 0; i < others.size(); ++i)
+        for (const auto& s : others[i].plan ? others[i].plan->stages : std::vector<StageChange>{}) {
+            const StageFigures a{s.nodes_a, s.blocks_a, s.visits_a}, b{s.nodes_b, s.blocks_b, s.visits_b};
+            rows.try_emplace(s.stage, others.size() + 1, a).first->second[i + 1] = b;
+            for (std::size_t k = 0; k < differ.size(); ++k) differ[k] = differ[k] || a[k] != b[k];
+        }
+    bool any = false;
+    for (const auto& [stage, runs] : rows) {
+        if (std::equal(runs.begin() + 1, runs.end(), runs.begin())) continue;  // all alike
+        if (!std::exchange(any, true)) add_heading(tr("Stages"));
+        QStringList values;
+        for (const auto& figures : runs) values << stage_figures(figures, differ);
+        add_row(tr("Stage %1").arg(stage), values);
+    }
+}
+
+void RunPlansPanel::draw_nodes(const std::vector<Against>& others) {
+    std::map<std::string, std::vector<int>> rows;
+    std::vector<std::string> order;
+    for (std::size_t i = 0; i < others.size(); ++i)
+        for (const auto& node : others[i].plan ? others[i].plan->nodes : std::vector<NodeChange>{}) {
+            const auto [row, is_new] = rows.try_emplace(node.node, others.size() + 1, node.stage_a);
+            if (is_new) order.push_back(node.node);
+            row->second[i + 1] = node.stage_b;
+        }
+    if (!order.empty()) add_heading(tr("Nodes that serve another stage"));
+    for (const auto& name : order) {
+        QStringList words;
+        for (const int stage : rows[name]) words << stage_words(stage);
+        add_row(QString::fromStdString(name), words);
+        for (std::size_t c = 0; c < rows[name].size(); ++c)
+            if (const int stage = rows[name][c]; stage >= 0)
+                table_->item(table_->rowCount() - 1, static_cast<int>(c) + 1)
+                    ->setData(Qt::DecorationRole, stage_badge(stage, devicePixelRatioF()));
     }
 }
 
@@ -84,44 +188,35 @@ void RunPlansPanel::draw() {
     table_->clear();
     table_->clearSpans();
     table_->setRowCount(0);
-    const auto index = static_cast<std::size_t>(std::max(0, other_->currentIndex()) + 1);
-    table_->setVisible(index < shown_.size());
-    if (index >= shown_.size())
-        return words_->setText(tr("Select two runs in the list to see how their networks and plans differ"));
-    const Shown &a = shown_.front(), &b = shown_[index];
-    table_->setHorizontalHeaderLabels({tr("What differs"), tr("Run %1 (baseline)").arg(a.id), tr("Run %1").arg(b.id)});
-    const auto network = network_difference(a.topology, b.topology);
-    if (!network.empty()) add_heading(tr("Network"));
-    for (const auto& change : network) {
-        const auto name = QString::fromStdString(change.thing);
-        add_row(change.field.empty() ? name : name + ", " + QString::fromStdString(change.field),
-                QString::fromStdString(change.value_a), QString::fromStdString(change.value_b));
+    table_->setVisible(shown_.size() > 1);
+    words_->setVisible(true);
+    if (shown_.size() < 2)
+        return words_->setText(tr("Select two or more runs in the list to see how their networks and plans differ"));
+    const Shown& baseline = shown_.front();
+    table_->setColumnCount(static_cast<int>(shown_.size()) + 1);
+    QStringList heads{tr("What differs")};
+    for (const auto& run : shown_) heads << (&run == &baseline ? tr("Run %1\n(baseline)") : tr("Run %1")).arg(run.id);
+    table_->setHorizontalHeaderLabels(heads);
+    for (std::size_t c = 0; c < shown_.size(); ++c)
+        table_->horizontalHeaderItem(static_cast<int>(c) + 1)->setData(Qt::DecorationRole, run_swatch(shown_[c].id));
+    table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Fixed);
+    table_->setColumnWidth(0, names_width);
+    std::vector<Against> others;
+    bool understood = true;
+    for (std::size_t i = 1; i < shown_.size(); ++i) {
+        const Shown& run = shown_[i];
+        others.push_back({network_difference(baseline.topology, run.topology), {}});
+        if (baseline.problem && run.problem)
+            others.back().plan = compare_plans(*baseline.problem, baseline.plan, *run.problem, run.plan);
+        understood = understood && others.back().plan;
     }
-    if (!a.problem || !b.problem)
-        return words_->setText(tr("The experiment of one of them cannot be understood: its plan is not compared"));
-    const auto plan = compare_plans(*a.problem, a.plan, *b.problem, b.plan);
-    if (std::any_of(plan.stages.begin(), plan.stages.end(), [](const auto& s) { return s.differs(); })) {
-        add_heading(tr("Stages"));
-        const auto words = [](int nodes, int blocks, int visits) {
-            return (nodes == 1 ? tr("1 node") : tr("%1 nodes").arg(nodes)) + ", " +
-                   (blocks == 1 ? tr("1 block") : tr("%1 blocks").arg(blocks)) + ", " +
-                   (visits == 1 ? tr("1 visit") : tr("%1 visits").arg(visits));
-        };
-        for (const auto& s : plan.stages)
-            if (s.differs())
-                add_row(tr("Stage %1").arg(s.stage), words(s.nodes_a, s.blocks_a, s.visits_a),
-                        words(s.nodes_b, s.blocks_b, s.visits_b));
-    }
-    if (!plan.nodes.empty()) add_heading(tr("Nodes that serve another stage"));
-    for (const auto& node : plan.nodes)
-        add_row(QString::fromStdString(node.node), stage_words(node.stage_a), stage_words(node.stage_b));
-    words_->setText(
-        tr("%1 of %2 microbatches take the same nodes, %3 the same stages; %4; networks %5")
-            .arg(plan.same_paths)
-            .arg(plan.microbatches_a)
-            .arg(plan.same_stages)
-            .arg(plan.same_orders ? tr("every node works in the same order") : tr("nodes work in other orders"),
-                 network.empty() ? tr("are alike") : tr("differ")));
+    draw_network(others);
+    draw_paths(others);
+    draw_stages(others);
+    draw_nodes(others);
+    words_->setText(tr("The experiment of some run cannot be understood: its plan is not compared"));
+    words_->setVisible(!understood);
 }
 
 }  // namespace skippipe

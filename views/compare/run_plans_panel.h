@@ -2,7 +2,6 @@
 #pragma once
 #include <vector>
 
-#include <QComboBox>
 #include <QLabel>
 #include <QTableWidget>
 #include <QWidget>
@@ -12,8 +11,8 @@
 
 namespace skippipe {
 
-/// Networks and plans of two runs held against each other: what is drawn otherwise, who serves another stage, how many
-/// microbatches go another way. The baseline against one that is chosen.
+/// Networks and plans of runs held against the baseline's, a column a run: what is drawn otherwise, how many
+/// microbatches go another way, what stages do, who serves another stage.
 class RunPlansPanel : public QWidget {
     Q_OBJECT
 public:
@@ -22,7 +21,9 @@ public:
     void show_runs(const std::vector<const RunData*>& runs);
     const QTableWidget& table() const { return *table_; }
     const QLabel& words() const { return *words_; }
-    QComboBox& other() { return *other_; }
+
+protected:
+    void changeEvent(QEvent* event) override;
 
 private:
     /// What is needed of a run.
@@ -32,11 +33,20 @@ private:
         std::optional<Problem> problem;
         Plan plan;
     };
+    /// A run against the baseline.
+    struct Against {
+        std::vector<NetworkChange> network;
+        std::optional<PlanComparison> plan;  ///< absent: an experiment cannot be understood
+    };
     void draw();
+    void draw_network(const std::vector<Against>& others);
+    void draw_paths(const std::vector<Against>& others);
+    void draw_stages(const std::vector<Against>& others);
+    void draw_nodes(const std::vector<Against>& others);
     void add_heading(const QString& words);
-    void add_row(const QString& what, const QString& a, const QString& b);
+    /// One text a run; those that are as the baseline's are pale.
+    void add_row(const QString& what, const QStringList& values);
 
-    QComboBox* other_;
     QLabel* words_;
     QTableWidget* table_;
     std::vector<Shown> shown_;

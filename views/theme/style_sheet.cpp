@@ -47,7 +47,8 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit { background: @su
 QPlainTextEdit { padding: 4px; }
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus { border: 1px solid @accent; }
 QLineEdit[faulty="true"], QComboBox[faulty="true"] { border: 1px solid @bad; }
-QLineEdit:disabled, QComboBox:disabled, QDoubleSpinBox:disabled { color: @text2; background: @surface2; }
+QComboBox:disabled, QDoubleSpinBox:disabled { color: @text2; background: @surface2; }
+QLineEdit:disabled { background: @surface2; }
 QLineEdit[role="name"] { border: 1px solid transparent; background: transparent; font-size: 16px; font-weight: 600; }
 QLineEdit[role="name"]:hover { border: 1px solid @line; }
 QLineEdit[role="name"]:focus { border: 1px solid @accent; background: @surface; }

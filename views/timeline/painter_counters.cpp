@@ -46,7 +46,9 @@ void TimelinePainter::moment() {
                point = static_cast<float>(bands.ruler_top() - 1), half = static_cast<float>(moment_handle);
     for (double y = bands.ruler_top(); y < view_.height(); y += 6)
         box(x, y, x + 1, std::min(y + 4, static_cast<double>(view_.height())), packed(theme_.text));
-    list_.AddTriangleFilled({x - half, top}, {x + half + 1, top}, {x + 0.5f, point}, packed(theme_.text));
+    const float right = std::min(x + half + 1, static_cast<float>(view_.width()));  // whole at the edge as well
+    list_.AddTriangleFilled({right - 2 * half - 1, top}, {right, top}, {std::min(x + 0.5f, right), point},
+                            packed(theme_.text));
 }
 
 }  // namespace skippipe
