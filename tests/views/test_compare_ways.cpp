@@ -75,7 +75,10 @@ private Q_SLOTS:
             words.endsWith("planner " + QString::fromStdString(a.experiment.pipeline.planner) + " instead of 1f1b"),
             qPrintable(words));
         b.info.iteration_s = 0.5;
-        QCOMPARE(headlines({&a, &b, &c}).size(), std::size_t{1});  // it is the best one
+        QVERIFY(said({&a, &b, &c}).contains("Shortest iteration of the network: run 2, 500 ms"));  // the best one too
+        a.info.iteration_s = c.info.iteration_s = 0.5;
+        QCOMPARE(headlines({&a, &b, &c}).size(), std::size_t{1});  // none is quicker
+        a.info.iteration_s = 1, c.info.iteration_s = 4;
         // Losses that differ by less than those of two seeds are no reason.
         b.info.last_validation_loss = 3.0001, c.info.last_validation_loss = 3.0002;
         const QString alike = said({&a, &b, &c});

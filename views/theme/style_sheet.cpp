@@ -84,8 +84,8 @@ QTableView, QTreeView, QListView { background: @surface; alternate-background-co
 QTableView:focus, QTreeView:focus, QListView:focus { border: 1px solid @accent; }
 QTableView::item, QTreeView::item, QListView::item { padding: 0 8px; border: 0; }
 QTableView::item:selected, QTreeView::item:selected, QListView::item:selected { background: @selected; color: @text; }
-QHeaderView { background: @surface2; }
-QHeaderView::section { background: @surface2; color: @text2; border: 0; border-bottom: 1px solid @line; padding: 4px 11px;
+QHeaderView { background: @surface2; border: 0; border-bottom: 1px solid @line; }
+QHeaderView::section { background: transparent; color: @text2; border: 0; padding: 4px 11px;
   font-size: 11px; }
 QTableCornerButton::section { background: @surface2; border: 0; }
 
