@@ -81,7 +81,10 @@ public:
         begun_s.push_back(report.offset_s);
         ended_s = report.offset_s + report.timeline->iteration_s;
     }
-    void plan_switched(int, const Plan& plan, const std::string&) override { plans.push_back(plan); }
+    /// Those that were made anew, by which nodes go elsewhere.
+    void plan_switched(int, const Plan& plan, const std::string& why) override {
+        if (why.find("planned anew") == 0) plans.push_back(plan);
+    }
     std::vector<double> losses, begun_s;
     std::vector<Plan> plans;
     double ended_s = 0;
