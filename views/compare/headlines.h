@@ -16,7 +16,8 @@ struct Headline {
     QString words;   ///< "1.27 % less than run 4's, with skip ratio 0.33 instead of 0", and whether that may be chance
 };
 
-/// The best by the last validation loss, where all have one, and the quickest by the iteration's network time. None for fewer than two runs, or where neither is there.
+/// The best by the last validation loss, where all have one, and the quickest by the iteration's network time. None for
+/// fewer than two runs, or where neither is there.
 std::vector<Headline> headlines(const std::vector<const RunData*>& runs);
 
 /// In one line, for copying and screen readers.
