@@ -17,6 +17,7 @@
 #include "tests/views/recorded_runs.h"
 #include "views/idle/what_helps.h"
 #include "views/runs/parameters.h"
+#include "views/runs/run_log.h"
 #include "views/runs/run_table.h"
 #include "views/timeline/colours.h"
 #include "views/timeline/painter.h"
@@ -121,6 +122,15 @@ private Q_SLOTS:
         QCOMPARE(height_of(200), 18.0);
         view.set_lane_height(28);
         QCOMPARE(height_of(3), 28.0);
+    }
+
+    void lines_of_the_log_are_brief() {
+        const auto line = [](const char* level) {
+            return QString("2026-11-26T08:57:30.516+00:00 %1: validated: loss 5.57").arg(level);
+        };
+        QCOMPARE(brief_log_line(line("info")), QString("08:57:30 validated: loss 5.57"));
+        QCOMPARE(brief_log_line(line("warning")), QString("08:57:30 warning: validated: loss 5.57"));
+        QCOMPARE(brief_log_line("  what a library prints"), QString("  what a library prints"));
     }
 
     void the_timeline_stands_alone_by_a_key() {

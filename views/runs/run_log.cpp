@@ -2,6 +2,7 @@
 #include "views/runs/run_log.h"
 
 #include <QFile>
+#include <QRegularExpression>
 #include <QScrollBar>
 
 #include "core/record/log.h"
@@ -19,9 +20,19 @@ struct RunLog::Found {
     bool there = false;
 };
 
+QString brief_log_line(const QString& line) {
+    static const QRegularExpression head(
+        QStringLiteral("^\\d{4}-\\d\\d-\\d\\dT(\\d\\d:\\d\\d:\\d\\d)\\.\\d+[+-]\\d\\d:\\d\\d (\\w+): "));
+    const auto found = head.match(line);
+    if (!found.hasMatch()) return line;
+    const QString level = found.captured(2);
+    return found.captured(1) + ' ' + (level == QStringLiteral("info") ? QString{} : level + QStringLiteral(": ")) +
+           line.mid(found.capturedLength());
+}
+
 RunLog::RunLog(RunFeed& feed, QWidget* parent) : QPlainTextEdit(parent), feed_(feed) {
     setReadOnly(true);
-    setLineWrapMode(QPlainTextEdit::NoWrap);
+    setLineWrapMode(QPlainTextEdit::WidgetWidth);
     setFrameShape(QFrame::NoFrame);
     setAccessibleName(tr("Log of the run"));
     setObjectName("run_log");
@@ -33,6 +44,7 @@ RunLog::RunLog(RunFeed& feed, QWidget* parent) : QPlainTextEdit(parent), feed_(f
 void RunLog::show_run(RunId run) {
     run_ = run;
     read_ = 0;
+    begun_.clear();
     clear();
     read();
 }
@@ -75,7 +87,12 @@ void RunLog::add(const Found& found) {
     const bool at_end = verticalScrollBar()->value() == verticalScrollBar()->maximum();
     QTextCursor end(document());
     end.movePosition(QTextCursor::End);
-    end.insertText(QString::fromUtf8(found.text));
+    QByteArray text = begun_ + found.text;
+    const auto whole = text.lastIndexOf('\n') + 1;  // the rest of a line comes at the next look
+    begun_ = text.mid(whole);
+    text.truncate(whole);
+    for (const auto& line : QString::fromUtf8(text).split('\n', Qt::SkipEmptyParts))
+        end.insertText(brief_log_line(line) + '\n');
     if (at_end) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
 }
 

@@ -7,6 +7,9 @@
 
 namespace skippipe {
 
+/// A line of a log with the time of its day, and its level where that is more than info: the tab has little room.
+QString brief_log_line(const QString& line);
+
 /// What a run says, as it comes, while it is in sight.
 class RunLog : public QPlainTextEdit {
     Q_OBJECT
@@ -29,7 +32,8 @@ private:
     RunFeed& feed_;
     QTimer timer_;
     RunId run_ = 0;
-    qint64 read_ = 0;  ///< bytes that are shown
+    QByteArray begun_;  ///< of a line whose end was not there yet
+    qint64 read_ = 0;   ///< bytes that are shown
 };
 
 }  // namespace skippipe
