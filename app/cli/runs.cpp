@@ -137,8 +137,8 @@ void show(Context& context, const std::string& name) {
     row("last validation loss", number(run.last_validation_loss));
     if (!run.error.empty()) row("error", run.error);
     if (!run.warning.empty()) row("warning", run.warning);
-    if (summary.is_object() && summary.value("idle_iterations", 0) > 0)
-        row("idle, mean of", fmt::format("{} iterations", summary["idle_iterations"].get<int>()));
+    if (summary.is_object() && summary.contains("idle_iterations") && summary["idle_iterations"].is_number_integer())
+        row("idle, mean of", fmt::format("{} iterations", summary["idle_iterations"].get<std::int64_t>()));
     if (summary.is_object() && summary.contains("idle_by_cause"))
         for (const auto& [cause, share] : summary["idle_by_cause"].items())
             if (share.is_number() && share.get<double>() > 0)

@@ -38,20 +38,28 @@ void test_by_seeds(const std::vector<RankedRun>& runs, Ranking& ranking) {
 }
 
 void find_quickest(const std::vector<RankedRun>& runs, Ranking& ranking) {
-    std::size_t quickest = 0, slowest = 0;
-    const auto time_s = [&](std::size_t run) { return runs[run].info->iteration_s; };
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (!time_s(i)) return;
-        if (*time_s(i) < *time_s(quickest)) quickest = i;
-        if (*time_s(i) > *time_s(slowest)) slowest = i;
-    }
-    const bool is_best = !ranking.alike && *time_s(ranking.best) == *time_s(quickest);
-    if (is_best || !(*time_s(quickest) > 0) || *time_s(quickest) == *time_s(slowest)) return;
-    ranking.quickest = quickest;
-    ranking.slowest = slowest;
+    const auto found = paces(runs);
+    if (!found) return;
+    const auto time_s = [&](std::size_t run) { return *runs[run].info->iteration_s; };
+    if (!ranking.alike && time_s(ranking.best) == time_s(found->quickest)) return;
+    ranking.quickest = found->quickest;
+    ranking.slowest = found->slowest;
 }
 
 }  // namespace
+
+std::optional<Paces> paces(const std::vector<RankedRun>& runs) {
+    if (runs.empty()) return {};
+    Paces found;
+    const auto time_s = [&](std::size_t run) { return runs[run].info->iteration_s; };
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!time_s(i)) return {};
+        if (*time_s(i) < *time_s(found.quickest)) found.quickest = i;
+        if (*time_s(i) > *time_s(found.slowest)) found.slowest = i;
+    }
+    if (!(*time_s(found.quickest) > 0) || *time_s(found.quickest) == *time_s(found.slowest)) return {};
+    return found;
+}
 
 double ranked_value(const Ranking& ranking, const RunInfo& run) {
     return ranking.by == Ranking::By::loss ? *run.last_validation_loss : *run.iteration_s;

@@ -33,6 +33,13 @@ struct Ranking {
     std::size_t slowest = 0;
 };
 
+/// Whose iterations are the shortest and the longest on the network; nothing where one has ended none, or all take as
+/// long.
+struct Paces {
+    std::size_t quickest = 0, slowest = 0;
+};
+std::optional<Paces> paces(const std::vector<RankedRun>& runs);
+
 /// The figure by which they are ranked: a loss in nats, or seconds of network time.
 double ranked_value(const Ranking& ranking, const RunInfo& run);
 

@@ -259,12 +259,14 @@ private:
 
     void idle() {
         std::vector<Json> shares;
+        bool are_means = true;  // those of older records are the last iteration's
         for (const auto& run : runs_) {
             const auto summary = read_or_null(run.summary_json);
+            are_means = are_means && summary.is_object() && summary.contains("idle_iterations");
             shares.push_back(summary.is_object() ? summary.value("idle_by_cause", Json{}) : Json{});
         }
         if (std::none_of(shares.begin(), shares.end(), [](const Json& one) { return one.is_object(); })) return;
-        add("<h2>Why nodes idle, mean of the iterations</h2>\n");
+        add("<h2>Why nodes idle{}</h2>\n", are_means ? ", mean of the iterations" : "");
         begin_table("Share of the nodes' time");
         for (std::size_t c = 0; c < idle_causes; ++c) {
             const std::string name(to_string(static_cast<IdleCause>(c)));

@@ -172,10 +172,11 @@ void FailingNetwork::tell_speeds(int iteration, double at_s) {
 
 /// Why a plan that nobody made anew is another one than before.
 std::string FailingNetwork::who_is_left() const {
-    std::string lost;
+    std::vector<int> lost;
     for (int node = 0; node < problem_.nodes(); ++node)
-        if (survival_.down(node)) lost += (lost.empty() ? "" : ", ") + problem_.node_ids[NodeIndex(node)];
-    return lost.empty() ? "all nodes are there" : "for the nodes that are left, without " + lost;
+        if (survival_.down(node)) lost.push_back(node);
+    if (!lost.empty()) return "for the nodes that are left, without " + names_of(lost, problem_);
+    return told_speeds_.empty() ? "all nodes are there" : "for nodes and links that are slower than drawn";
 }
 
 /// They fetch side by side.

@@ -14,9 +14,8 @@ std::string name_of_line(const Problem& problem, const NetworkChange& change) {
 }
 
 std::string describe(const RejoinReport& report, const Problem& problem) {
-    std::string nodes;
-    for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];
-    return fmt::format("{} back, with weights and AdamW's state after {}", nodes, format_seconds(report.refetching_s));
+    return fmt::format("{} back, with weights and AdamW's state after {}", names_of(report.nodes, problem),
+                       format_seconds(report.refetching_s));
 }
 
 std::string describe(const RecoveryReport& report, const Problem& problem) {
@@ -24,8 +23,7 @@ std::string describe(const RecoveryReport& report, const Problem& problem) {
         return fmt::format("a standstill {} into the iteration, since something got slower: it begins again{}",
                            format_seconds(report.detected_s),
                            report.abandoned.empty() ? "" : " (" + report.abandoned.front().what + ")");
-    std::string nodes;
-    for (const int node : report.nodes) nodes += (nodes.empty() ? "" : ", ") + problem.node_ids[at(node)];
+    auto nodes = names_of(report.nodes, problem);
     for (const auto& link : report.links) nodes += (nodes.empty() ? "the link " : ", the link ") + link;
     const bool between = report.lost_s == 0 && report.abandoned.empty() && report.changes.empty() &&
                          report.redone_forwards + report.redone_backwards + report.lost_gradients == 0;

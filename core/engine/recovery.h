@@ -86,6 +86,14 @@ struct RejoinReport {
 /// "n5 back, with weights and AdamW's state after 0.21 s" for people.
 std::string describe(const RejoinReport& report, const Problem& problem);
 
+/// "n5, n7".
+template <class Node>
+std::string names_of(const std::vector<Node>& nodes, const Problem& problem) {
+    std::string names;
+    for (const Node node : nodes) names += (names.empty() ? "" : ", ") + problem.node_ids[at(node)];
+    return names;
+}
+
 /// "n1->n2".
 std::string name_of_line(const Problem& problem, const NetworkChange& change);
 

@@ -12,6 +12,7 @@
 #include "core/base/format.h"
 #include "core/base/index.h"
 #include "core/engine/peer_text.h"
+#include "core/engine/recovery.h"
 #include "core/engine/rest.h"
 
 namespace skippipe {
@@ -24,12 +25,6 @@ bool contains(const std::vector<int>& ranks, int rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-std::string names(const std::vector<NodeIndex>& nodes, const Problem& problem) {
-    std::string text;
-    for (const NodeIndex node : nodes) text += (text.empty() ? "" : ", ") + problem.node_ids[at(node)];
-    return text;
-}
-
 std::string ranks_text(const std::vector<int>& ranks) {
     return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "));
 }
@@ -40,7 +35,7 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
     std::string text;
     if (!report.lost.empty())
         text = fmt::format("{} {} gone (nodes {}): {}; the others {} after iteration {}", ranks_text(report.lost),
-                           report.lost.size() > 1 ? "are" : "is", names(report.nodes_lost, problem), report.how,
+                           report.lost.size() > 1 ? "are" : "is", names_of(report.nodes_lost, problem), report.how,
                            report.waits_for < 0 ? "go on"
                                                 : fmt::format("wait for stage {}, at most {},", report.waits_for,
                                                               format_seconds(report.waits_s)),
@@ -52,7 +47,7 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
     stages("passed over", report.passed_over);
     if (!report.joined.empty())
         text += fmt::format("{}{} {} back (nodes {})", text.empty() ? "" : "; ", ranks_text(report.joined),
-                            report.joined.size() > 1 ? "are" : "is", names(report.nodes_joined, problem));
+                            report.joined.size() > 1 ? "are" : "is", names_of(report.nodes_joined, problem));
     stages("from the last checkpoint", report.rebuilt);
     stages("made of its neighbours", report.from_neighbours);
     if (report.goes_on)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/record/resume.h"
 
-#include <string_view>
-
 #include <fmt/format.h>
 
 #include "core/record/rows.h"
@@ -69,11 +67,11 @@ ResumedRun resumed(SQLite::Database& database, RunId run) {
 }  // namespace
 
 void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit, bool keep_account) {
-    for (const char* table : {"spans", "iterations", "plans", "devices", "events"}) {
-        if (keep_account && std::string_view(table) == "events") continue;
+    for (const char* table : {"spans", "iterations", "plans", "devices"})
         execute(database, fmt::format("DELETE FROM {} WHERE run = ? AND iteration >= ?", table), run,
                 commit.iterations_done);
-    }
+    if (!keep_account)
+        execute(database, "DELETE FROM events WHERE run = ? AND iteration >= ?", run, commit.iterations_done);
     execute(database, "DELETE FROM evaluations WHERE run = ?", run);  // of weights that it goes on from
     SQLite::Statement names{database, "SELECT DISTINCT name FROM metrics WHERE run = ?"};
     names.bind(1, run);

@@ -16,10 +16,10 @@ void Run::tell_event(RunEvent event) {
 }
 
 void Run::receive(const protocol::SpeedsChanged& m) {
-    recorder_.event(outcome_.run,
-                    {.iteration = m.iteration, .kind = RunEvent::Kind::speeds, .network_s = m.at_s, .what = m.what});
-    warn({fmt::format("iteration {}", m.iteration + 1), m.what, "the document's failures say so", "",
-          Fault::Severity::warning});
+    tell_event({.iteration = m.iteration, .kind = RunEvent::Kind::speeds, .network_s = m.at_s, .what = m.what});
+    if (progress_.warned)
+        progress_.warned({fmt::format("iteration {}", m.iteration + 1), m.what, "the document's failures say so", "",
+                          Fault::Severity::warning});
 }
 
 void Run::receive(const protocol::Recovered& m) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include "core/analysis/idle_mean.h"
 #include "core/analysis/idle_split.h"
 #include "core/planner/timeline/evaluator.h"
 #include "tests/planner/examples.h"
@@ -10,6 +11,29 @@ using namespace skippipe;
 class TestIdleSplit : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// Of iterations as they were done last.
+    void means_over_iterations() {
+        const auto shares_of = [](double fill, double link) {
+            IdleMean::Shares shares{};
+            shares[std::size_t(IdleCause::fill_drain)] = fill;
+            shares[std::size_t(IdleCause::link)] = link;
+            return shares;
+        };
+        IdleMean mean;
+        QCOMPARE(mean.mean(), IdleMean::Shares{});
+        mean.add(0, shares_of(0.25, 0));
+        mean.add(1, shares_of(0.5, 0.5));
+        mean.add(2, shares_of(0.75, 0.25));
+        QCOMPARE(mean.iterations(), 3);
+        QCOMPARE(mean.mean(), shares_of(0.5, 0.25));
+        mean.forget_from(1);  // the training went back
+        QCOMPARE(mean.mean(), shares_of(0.25, 0));
+        mean.add(1, shares_of(0.75, 0.5));
+        mean.add(1, shares_of(0.25, 1));  // begun again
+        QCOMPARE(mean.iterations(), 2);
+        QCOMPARE(mean.mean(), shares_of(0.25, 0.5));
+    }
+
     /// Of every timeline of semantics.md: each node's parts are its iteration, stages and run their sums, to the
     /// nanosecond.
     void parts_add_up() {

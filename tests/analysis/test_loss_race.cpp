@@ -167,6 +167,14 @@ private Q_SLOTS:
         QVERIFY(both->quickest == std::size_t{0} && both->slowest == 2);
         const auto first = ranked({info(2, 1), info(4, 2), info(3, 3)});
         QVERIFY(first->best == 0 && first->other == 2 && !first->quickest);
+        const auto paces_of = [](const std::vector<RunInfo>& runs) {
+            std::vector<RankedRun> all;
+            for (const auto& run : runs) all.push_back({&run, nullptr});
+            return paces(all);
+        };
+        const auto pace = paces_of({info(2, 1), info(4, 2), info(3, 3)});
+        QVERIFY(pace && pace->quickest == 0 && pace->slowest == 2);  // the best one too
+        QVERIFY(!paces_of({}) && !paces_of({info(2, 1), info(4, 1)}) && !paces_of({info(2, 1), info(4, {})}));
         const auto timed = ranked({info({}, 2), info(3, 1)});
         QVERIFY(timed->by == Ranking::By::iteration && timed->best == 1 && !timed->quickest);
         const auto alike = ranked({info(2, 2), info(2.001, 1)});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What it costs to have a record: everything between a finished iteration and its rows in SQLite (message out of the
-// worker, into the coordinator, spans, metrics, commit), against the time that an iteration of the quick start trains
-// here, in one run.
+// worker, into the coordinator, idle time by cause, spans, metrics, commit), against the time that an iteration of the
+// quick start trains here, in one run.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +16,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/statistics.h"
+#include "core/analysis/idle_mean.h"
+#include "core/run/coordinator.h"
 #include "core/run/messages.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
@@ -68,6 +70,7 @@ int main() {
     const auto plan = planners.find("skippipe")->plan(problem, {.seed = 1});
     const auto timeline = evaluate(problem, plan);
     std::vector<double> each_s;
+    IdleMean idle;
     {
         Recorder recorder(folder / "record.sqlite");
         const auto run = recorder.begin({"bench", "skippipe", to_text(experiment),
@@ -87,6 +90,7 @@ int main() {
             recorder.spans(run, i, received.offset_s, received.spans);
             for (const char* name : {"iteration_s", "loss", "gradient_norm", "tokens_per_second"})
                 recorder.metric(run, {0, i, name, 1.0, received.offset_s, received.machine_s, received.tokens});
+            idle.add(i, idle_shares(problem, plan, received.spans, received.iteration_s));
             recorder.iteration_done(run, i + 1, received.machine_s);
             recorder.flush();
             each_s.push_back(cpu_s() - start_s);

@@ -12,6 +12,7 @@
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/timeline/painter.h"
 
 using namespace skippipe;
 
@@ -137,6 +138,7 @@ private Q_SLOTS:
                     ++figures;
                     QVERIFY2(table.is_whole(r, c), qPrintable(item->text()));
                     QVERIFY2(item->toolTip().contains('('), qPrintable(item->toolTip()));
+                    QVERIFY2(table.rowHeight(r) > table.rowHeight(0), "changes stand below figures");
                 }
         QVERIFY2(figures >= 6, qPrintable(QString::number(figures)));
         QCOMPARE(table.columnWidth(2), table.columnWidth(3));
@@ -152,6 +154,7 @@ private Q_SLOTS:
         window->resize(1600, 900);
         QTRY_VERIFY(!list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::state));
         QTRY_VERIFY2(cut_names().isEmpty(), qPrintable(cut_names().join(", ")));
+        for (int r = 0; r < table.rowCount(); ++r) QCOMPARE(table.rowHeight(r), table.rowHeight(0));
     }
 
     /// Timelines that are too many for full lanes are drawn low, under one axis, each with all of its lanes.
@@ -165,6 +168,23 @@ private Q_SLOTS:
         auto& page = window->compare_page();
         QTRY_COMPARE_WITH_TIMEOUT(page.timelines().size(), std::size_t{2}, patient_ms);
         for (const auto* view : page.timelines()) QVERIFY(!view->is_compact());
+        // Lanes scroll together, each timeline as far as it goes.
+        const auto with_lanes = [](int lanes) {
+            auto data = std::make_shared<TimelineData>();
+            data->set_lanes(std::vector<std::string>(static_cast<std::size_t>(lanes), "n"));
+            data->finish();
+            return data;
+        };
+        page.tabs().setCurrentIndex(4);
+        auto &few = *page.timelines()[0], &many = *page.timelines()[1];
+        few.set_data(with_lanes(20));
+        many.set_data(with_lanes(80));
+        QTest::keyClick(&many, Qt::Key_Down);
+        QVERIFY(many.scrolled() > 0);
+        QCOMPARE(few.scrolled(), many.scrolled());
+        for (int i = 0; i < 60; ++i) QTest::keyClick(&many, Qt::Key_Down);
+        QVERIFY2(few.scrolled() > 0 && many.scrolled() > few.scrolled() + 20 * lane_height,
+                 qPrintable(QString("%1 %2").arg(few.scrolled()).arg(many.scrolled())));
         page.list().select(runs);
         QTRY_COMPARE_WITH_TIMEOUT(page.timelines().size(), runs.size(), patient_ms);
         for (const RunId run : runs) QTRY_VERIFY_WITH_TIMEOUT(is_read(*window, run), patient_ms);
@@ -293,6 +313,8 @@ private Q_SLOTS:
         QVERIFY(window != nullptr);
         auto& page = window->compare_page();
         const auto& table = page.plans().table();
+        QVERIFY2(table.columnCount() < 4, "nobody sees it yet");
+        page.tabs().setCurrentWidget(&page.plans());
         QTRY_COMPARE(table.columnCount(), 4);
         const auto row_of = [&](const QString& words) {
             for (int row = 0; row < table.rowCount(); ++row)
@@ -320,6 +342,7 @@ private Q_SLOTS:
         one.plan = swapped.plan = recorded.planned->plan;
         std::swap(swapped.plan.stages[0], swapped.plan.stages[1]);
         RunPlansPanel panel;
+        panel.show();
         panel.show_runs({&one, &swapped});
         const auto& matrix = panel.table();
         int badges = 0;

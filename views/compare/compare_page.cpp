@@ -24,7 +24,7 @@ namespace {
 constexpr int least_list_width = 232, narrow_list = 240, narrow_page = 1100, first_list = 330, first_page = 1210;
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
-QString figures_name(RunId run) { return QStringLiteral("timeline_figures_%1").arg(run); }
+constexpr int least_timeline = 220, least_low_timeline = 120, low_names = 96;  ///< pixels
 
 /// "1.20 s an iteration, idle 70.7 %".
 QString figures_of(const RunData& run) {
@@ -36,8 +36,8 @@ QString figures_of(const RunData& run) {
     return words.join(QStringLiteral(", "));
 }
 
-/// The run's mark, what it is, and what it came to; `apart`: from the timeline above.
-QWidget* timeline_title(const RunData& run, bool apart) {
+/// The run's mark, what it is, and `figures`; `apart`: from the timeline above.
+QWidget* timeline_title(const RunData& run, QLabel* figures, bool apart) {
     auto* title = new QWidget;
     auto* row = new QHBoxLayout(title);
     row->setContentsMargins(size::gap, apart ? size::gap : size::unit, size::gap, 1);
@@ -49,17 +49,13 @@ QWidget* timeline_title(const RunData& run, bool apart) {
                                  .arg(QString::fromStdString(run.info.name), QString::fromStdString(run.info.planner)),
                              "heading");
     name->setWordWrap(false);
-    auto* figures = words_label({}, "secondary");
     figures->setWordWrap(false);
-    figures->setObjectName(figures_name(run.info.id));
     row->addWidget(swatch);
     row->addWidget(name);
     row->addStretch();
     row->addWidget(figures);
     return title;
 }
-
-constexpr int least_timeline = 220, least_low_timeline = 120, low_names = 96;  ///< pixels
 
 }  // namespace
 
@@ -260,6 +256,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     zoom_.set_extent(extent);
     if (!same) {
         timelines_.clear();
+        figures_.clear();
         while (auto* item = stack_rows_->takeAt(0)) {
             delete item->widget();
             delete item;
@@ -273,7 +270,8 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
                 view->set_names_width(low_names);
                 view->set_has_axis(timelines_.empty());  // one zoom, one axis
             }
-            stack_rows_->addWidget(timeline_title(*run, low && !timelines_.empty()));
+            figures_.push_back(words_label({}, "secondary"));
+            stack_rows_->addWidget(timeline_title(*run, figures_.back(), low && !timelines_.empty()));
             stack_rows_->addWidget(view, low && timelines_.empty() ? first_stretch : other_stretch);
             timelines_.push_back(view);
             connect(view, &TimelineView::lanes_scrolled, this, [this, view](double pixels) {
@@ -299,8 +297,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
         timelines_[i]->set_data(runs[i]->lanes);
-        if (auto* figures = stack_->findChild<QLabel*>(figures_name(runs[i]->info.id)))
-            figures->setText(figures_of(*runs[i]));
+        figures_[i]->setText(figures_of(*runs[i]));
         timelines_[i]->setMinimumHeight(runs.size() == 1              ? timelines_[i]->height_for_all_lanes()
                                         : timelines_[i]->is_compact() ? least_low_timeline
                                                                       : least_timeline);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <QCheckBox>
+#include <QLabel>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -89,9 +90,10 @@ private:
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
-    int usual_list_, usual_page_;  ///< pixels of the list that it was made to have, of those of the page
-    bool first_look_ = true;       ///< the timelines were not zoomed yet
-    bool settles_ = false;         ///< the time in sight changes by itself
+    std::vector<QLabel*> figures_;  ///< beside each timeline's title
+    int usual_list_, usual_page_;   ///< pixels of the list that it was made to have, of those of the page
+    bool first_look_ = true;        ///< the timelines were not zoomed yet
+    bool settles_ = false;          ///< the time in sight changes by itself
     std::optional<std::pair<double, double>> time_;
     bool is_stale_ = false;  ///< something changed while nobody saw it
     std::vector<RunId> shown_;

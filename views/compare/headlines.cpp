@@ -2,8 +2,6 @@
 #include "views/compare/headlines.h"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include <QObject>
 #include <QStringList>
@@ -84,19 +82,12 @@ Headline best_one(const std::vector<const RunData*>& runs, const Ranking& rankin
             best.id, figure, words};
 }
 
-/// Of the run whose iterations are the shortest; nothing where all take as long, or not all have ended one.
-std::optional<Headline> quickest_one(const std::vector<const RunData*>& runs) {
-    if (std::any_of(runs.begin(), runs.end(), [](const RunData* run) { return !run->info.iteration_s; })) return {};
-    const auto [least, most] = std::minmax_element(runs.begin(), runs.end(), [](const RunData* a, const RunData* b) {
-        return *a->info.iteration_s < *b->info.iteration_s;
-    });
-    const RunInfo& quickest = (*least)->info;
-    if (*quickest.iteration_s == *(*most)->info.iteration_s) return {};
-    const auto index = static_cast<std::size_t>(least - runs.begin());
-    const QString why = instead_words(runs, index, static_cast<std::size_t>(most - runs.begin()));
-    return Headline{
-        QObject::tr("Shortest iteration of the network"), quickest.id, duration(*quickest.iteration_s),
-        sentence(behind_words(runs, index)) + (why.isEmpty() ? QString{} : QObject::tr(". It has %1").arg(why))};
+Headline quickest_one(const std::vector<const RunData*>& runs, const Paces& paces) {
+    const RunInfo& quickest = runs[paces.quickest]->info;
+    const QString why = instead_words(runs, paces.quickest, paces.slowest);
+    return {QObject::tr("Shortest iteration of the network"), quickest.id, duration(*quickest.iteration_s),
+            sentence(behind_words(runs, paces.quickest)) +
+                (why.isEmpty() ? QString{} : QObject::tr(". It has %1").arg(why))};
 }
 
 }  // namespace
@@ -109,7 +100,7 @@ std::vector<Headline> headlines(const std::vector<const RunData*>& runs) {
     if (!ranking) return {};
     std::vector<Headline> lines{best_one(runs, *ranking)};
     if (ranking->by == Ranking::By::loss)
-        if (auto quickest = quickest_one(runs)) lines.push_back(std::move(*quickest));
+        if (const auto found = paces(ranked)) lines.push_back(quickest_one(runs, *found));
     return lines;
 }
 

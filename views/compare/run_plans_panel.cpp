@@ -79,12 +79,21 @@ void RunPlansPanel::show_runs(const std::vector<const RunData*>& runs) {
     if (before == now && were_read && std::all_of(runs.begin(), runs.end(), is_read)) return;
     shown_.clear();
     for (const auto* run : runs) shown_.push_back({run->info.id, run->experiment.topology, run->problem, run->plan});
-    draw();
+    is_stale_ = true;
+    if (isVisible()) draw();
+}
+
+/// Of many runs it takes long: nobody waits for what is not seen.
+void RunPlansPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    if (is_stale_) draw();
 }
 
 void RunPlansPanel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::StyleChange) draw();
+    if (event->type() != QEvent::StyleChange) return;
+    is_stale_ = true;
+    if (isVisible()) draw();
 }
 
 void RunPlansPanel::add_heading(const QString& words) {
@@ -185,6 +194,7 @@ void RunPlansPanel::draw_nodes(const std::vector<Against>& others) {
 }
 
 void RunPlansPanel::draw() {
+    is_stale_ = false;
     table_->clear();
     table_->clearSpans();
     table_->setRowCount(0);

@@ -24,6 +24,7 @@ public:
 
 protected:
     void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     /// What is needed of a run.
@@ -50,6 +51,7 @@ private:
     QLabel* words_;
     QTableWidget* table_;
     std::vector<Shown> shown_;
+    bool is_stale_ = false;  ///< the table is of other runs than `shown_`
 };
 
 }  // namespace skippipe

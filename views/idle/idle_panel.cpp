@@ -33,7 +33,7 @@ public:
         QRectF box = QRectF(option.rect).adjusted(4, 8, -8, -8);
         painter->fillRect(box, mix(theme().surface, theme().line, 0.6));
         box.setWidth(std::max(share > 0 ? 2.0 : 0.0, box.width() * share));
-        painter->fillRect(box, cause_ground(theme(), cause));
+        painter->fillRect(box, cause_fill(theme(), cause, ColourBy::cause));
         painter->fillRect(box, cause_brush(theme(), cause, painter->device()->devicePixelRatioF()));
         painter->setPen(cause_ink(theme(), cause, ColourBy::cause));
         painter->drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));

@@ -2,6 +2,8 @@
 #include "views/timeline/colours.h"
 
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include <QImage>
 
@@ -73,13 +75,14 @@ QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
     return t.text;
 }
 
-QBrush cause_ground(const Theme& t, IdleCause cause) { return cause_fill(t, cause, ColourBy::cause); }
-
 QBrush cause_brush(const Theme& t, IdleCause cause, double device_pixel_ratio) {
     const int pattern = cause_hatch(cause);
     if (pattern < 0) return Qt::NoBrush;
     const int side = static_cast<int>(std::lround(hatch_tile * device_pixel_ratio));
     const QColor ink = cause_ink(t, cause, ColourBy::cause);
+    static std::map<std::tuple<int, QRgb, int>, QBrush> made;  // bars are painted often
+    QBrush& brush = made[{pattern, ink.rgba(), side}];
+    if (brush.style() != Qt::NoBrush) return brush;
     QImage tile(side, side, QImage::Format_ARGB32);
     for (int y = 0; y < side; ++y)
         for (int x = 0; x < side; ++x) {
@@ -87,7 +90,7 @@ QBrush cause_brush(const Theme& t, IdleCause cause, double device_pixel_ratio) {
             tile.setPixelColor(x, y, QColor::fromRgbF(ink.redF(), ink.greenF(), ink.blueF(), alpha));
         }
     tile.setDevicePixelRatio(device_pixel_ratio);
-    return QBrush(tile);
+    return brush = QBrush(tile);
 }
 
 QColor outage_fill(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.3 : 0.2); }

@@ -94,8 +94,8 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
         case Qt::Key_Left: moved(), zoom_.pan(-0.15 * width); break;
         case Qt::Key_D:
         case Qt::Key_Right: moved(), zoom_.pan(0.15 * width); break;
-        case Qt::Key_Up: scroll_lanes(scroll_ - stack().height); break;
-        case Qt::Key_Down: scroll_lanes(scroll_ + stack().height); break;
+        case Qt::Key_Up: scroll_by_hand(scroll_ - stack().height); break;
+        case Qt::Key_Down: scroll_by_hand(scroll_ + stack().height); break;
         case Qt::Key_Home: zoom_.show_all(); break;
         case Qt::Key_F: show_selection_or_all(); break;
         case Qt::Key_Comma: step_lane(-1); break;

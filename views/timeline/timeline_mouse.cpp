@@ -42,7 +42,7 @@ void TimelineView::handle_wheel(double x) {
         zoom_.set_follows(false);
         zoom_.pan(-sideways * (s.end - s.begin) * 0.1);
     } else {
-        scroll_lanes(scroll_ - io.MouseWheel * 2 * stack().height);
+        scroll_by_hand(scroll_ - io.MouseWheel * 2 * stack().height);
     }
 }
 
@@ -56,7 +56,7 @@ void TimelineView::press(double x, double y) {
         pan_y_ = y;
         // Beside the handle a press brings it there at once.
         if (y < handle.top || y > handle.top + handle.height)
-            scroll_lanes(stack().scroll_after(y - handle.top - handle.height / 2, height()));
+            scroll_by_hand(stack().scroll_after(y - handle.top - handle.height / 2, height()));
         return;
     }
     if (moment_ && y >= bands().axis_top() && y < bands().ruler_top()) {
@@ -81,7 +81,7 @@ void TimelineView::press(double x, double y) {
 void TimelineView::drag(double x, double y) {
     if (drag_ == Drag::moment) return move_moment(x);
     if (drag_ == Drag::lanes) {
-        scroll_lanes(stack().scroll_after(y - std::exchange(pan_y_, y), height()));
+        scroll_by_hand(stack().scroll_after(y - std::exchange(pan_y_, y), height()));
         return;
     }
     const TimeScale s = scale(), all = overview_scale();

@@ -125,10 +125,12 @@ void TimelineView::set_lane_height(double pixels) {
 }
 
 void TimelineView::scroll_lanes(double pixels) {
-    const double before = scroll_;
     scroll_ = stack().clamp_scroll(pixels, height());
-    if (scroll_ == before) return;
     request_frame();
+}
+
+void TimelineView::scroll_by_hand(double pixels) {
+    scroll_lanes(pixels);
     Q_EMIT lanes_scrolled(scroll_);
 }
 
@@ -238,12 +240,14 @@ TimelineBands TimelineView::bands() const {
             has_counters_ ? static_cast<double>(counter_count()) * counter_height : 0};
 }
 
+bool TimelineView::fits_lanes() const { return !compact_ && lane_height_ == fit_lane_height; }
+
 LaneStack TimelineView::stack() const {
     const int count = layout_.count();
     const double top = bands().top();
     double tall = lane_height_;
     // Lanes that are too many for their names scroll.
-    if (!compact_ && lane_height_ == fit_lane_height)
+    if (fits_lanes())
         tall = count > 0 ? std::clamp(std::floor((height() - top) / count), least_fit_lane_height, most_fit_lane_height)
                          : lane_height;
     if (compact_)
@@ -256,8 +260,8 @@ QPointF TimelineView::place_of(double seconds, int lane) const {
 }
 
 int TimelineView::height_for_all_lanes() const {
-    const bool fits = !compact_ && lane_height_ == fit_lane_height;
-    return static_cast<int>(bands().top() + (fits ? layout_.count() * usual_lane_height : stack().content_height()));
+    return static_cast<int>(bands().top() +
+                            (fits_lanes() ? layout_.count() * usual_lane_height : stack().content_height()));
 }
 
 int TimelineView::height_for_named_lanes() const {
@@ -336,7 +340,7 @@ void TimelineView::bring_into_sight(double start_s, double end_s, int lane) {
     if (layout_.row_of(lane) < lanes.pinned) return;
     const double top = layout_.row_of(lane) * lanes.height;
     if (top < scroll_ + lanes.pinned * lanes.height || top + lanes.height > scroll_ + height() - lanes.top)
-        scroll_ = lanes.clamp_scroll(top - (height() - lanes.top) / 2, height());
+        scroll_lanes(top - (height() - lanes.top) / 2);
 }
 
 void TimelineView::choose_lane(int lane) {

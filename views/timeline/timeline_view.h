@@ -179,6 +179,8 @@ private:
     void toggle_pin();
     void toggle_bookmark();
     void step_bookmark(int step);
+    void scroll_by_hand(double pixels);
+    bool fits_lanes() const;
     Spot spot() const { return {selected_row_, selected_gap_, selected_lane_}; }
 
     TimeZoom& zoom_;
