@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QPainter>
