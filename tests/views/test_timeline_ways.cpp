@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the timeline offers to find one's way: groups, causes, finding, the overview, bookmarks, cards.
+// What the timeline offers to find one's way: groups, causes, the overview, bookmarks, cards.
 #include <QtTest>
 
 #include "core/planner/timeline/evaluator.h"
 #include "tests/planner/examples.h"
+#include "tests/views/two_iterations.h"
 #include "views/plan/plan_service.h"
 #include "views/idle/split_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/timeline/counters.h"
 #include "views/timeline/difference_table.h"
-#include "views/timeline/find_bar.h"
 #include "views/timeline/follow.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/painter.h"
@@ -26,52 +26,6 @@ std::shared_ptr<const TimelineData> lanes_of_example(const examples::Example& ex
 }
 
 const LaneSpan* work_at(const TimelineData& data, int lane, double time) { return data.work_at(lane, time); }
-
-/// Two iterations of 10 s on two lanes, 1 s lost between them.
-std::shared_ptr<TimelineData> two_iterations() {
-    auto data = std::make_shared<TimelineData>();
-    data->set_lanes({"a", "b"});
-    data->set_stage(1, 1);
-    std::int64_t row = 0;
-    for (int iteration = 0; iteration < 2; ++iteration)
-        for (int lane = 0; lane < 2; ++lane)
-            for (int i = 0; i < 5; ++i)
-                data->add(Span{i < 3 ? SpanKind::forward : SpanKind::backward, NodeIndex(lane), -1, StageIndex(lane),
-                               MicrobatchIndex(i), 2.0 * i, 2.0 * i, 2.0 * i + 1 + 0.1 * lane, 0},
-                          iteration, 11.0 * iteration, row++);
-    for (int lane = 0; lane < 2; ++lane)
-        data->add(IdleGap{NodeIndex(lane), IdleCause::memory, 1.5, 2, MicrobatchIndex(1)}, 0);
-    data->set_iterations({{0, 10, 10}, {1, 21, 10}});
-    data->set_lost_times({{10, 11, 1, LostTime::Why::begun_again, 0}});
-    Loss loss;
-    loss.iteration = 1;
-    loss.nodes = 1;
-    loss.begin_s = 10.25;
-    loss.end_s = 11;
-    loss.detection_s = 0.75;
-    loss.replanning_s = 0.5;
-    loss.begun_again = true;
-    data->set_losses({loss});
-    data->set_key(7);
-    data->finish();
-    return data;
-}
-
-QString plain(const QStringList& lines) { return lines.join('\n').replace(QChar(0x2009), ' '); }
-
-/// A view of a timeline, all of it in sight.
-struct ShownTimeline {
-    explicit ShownTimeline(std::shared_ptr<const TimelineData> shown, const QSize& size) : data(std::move(shown)) {
-        view.resize(size);
-        zoom.set_extent(data->extent_s());
-        view.set_data(data);
-        view.show();
-    }
-
-    TimeZoom zoom;
-    TimelineView view{zoom};
-    std::shared_ptr<const TimelineData> data;
-};
 
 /// n0 to n39, each busy from 0 s to 10 s.
 std::shared_ptr<const TimelineData> forty_lanes() {
@@ -204,92 +158,6 @@ private Q_SLOTS:
         QVERIFY(view.selected_gap() && view.selected_gap()->start_s == before.start_s);
         QTest::keyClick(&view, Qt::Key_Backspace);
         QVERIFY2(view.selected_gap().has_value(), "there is nothing further back");
-    }
-
-    void queries_are_read_and_faults_named() {
-        std::string fault;
-        const auto query = read_query("backward m12 node-3 >100ms <2s stage 4 iteration 3", fault);
-        QVERIFY(fault.empty());
-        QCOMPARE(query.kinds.front(), SpanKind::backward);
-        QCOMPARE(query.microbatch, std::optional<int>(12));
-        QCOMPARE(query.stage, std::optional<int>(4));
-        QCOMPARE(query.iteration, std::optional<int>(2));
-        QCOMPARE(query.node, std::string("node-3"));
-        QCOMPARE(query.least_s, 0.1);
-        QCOMPARE(query.most_s, 2.0);
-        QCOMPARE(read_query("memory link", fault).causes, (std::vector{IdleCause::memory, IdleCause::link}));
-        QCOMPARE(read_query("idle", fault).causes.size(), idle_causes);
-        read_query("node-1 node-2", fault);
-        QCOMPARE(fault, std::string("node-2"));
-        read_query(">fast", fault);
-        QCOMPARE(fault, std::string(">fast"));
-        QVERIFY(read_query("", fault) == SpanQuery{} && fault.empty());
-    }
-
-    void what_is_found_is_summed_up() {
-        const auto data = two_iterations();
-        std::string fault;
-        const auto find = [&](const char* words) { return find_spans(*data, read_query(words, fault)); };
-        const auto forwards = find("forward");
-        QCOMPARE(forwards.spans.size(), std::size_t{12});
-        QVERIFY(std::is_sorted(forwards.spans.begin(), forwards.spans.end(),
-                               [](const Found& a, const Found& b) { return a.start_s < b.start_s; }));
-        QVERIFY(std::abs(forwards.total_s - 6 * (1 + 1.1)) < 1e-9);
-        QVERIFY(std::abs(forwards.mean_s - 1.05) < 1e-9 && std::abs(forwards.least_s - 1) < 1e-9);
-        QCOMPARE(forwards.bars.front() + forwards.bars.back(), std::size_t{12});
-        QCOMPARE(find("m4").spans.size(), std::size_t{4});
-        QCOMPARE(find("m4 iteration 2").spans.size(), std::size_t{2});
-        QCOMPARE(find("stage 1 backward").spans.size(), std::size_t{4});
-        QCOMPARE(find("a >1.05s").spans.size(), std::size_t{0});
-        QCOMPARE(find(">1.05s").spans.size(), std::size_t{10});
-        const auto waits = find("memory b");
-        QCOMPARE(waits.spans.size(), std::size_t{1});
-        QCOMPARE(waits.spans[0], (Found{1, 1.5, 2, -1}));
-        QCOMPARE(find("memory iteration 2").spans.size(), std::size_t{0});
-        QCOMPARE(find("reduction").median_s, 0.0);
-    }
-
-    void the_bar_steps_through_what_it_found() {
-        TimeZoom zoom;
-        QWidget window;
-        auto* view = new TimelineView(zoom, false, &window);
-        auto* bar = new FindBar(*view, &window);
-        window.resize(900, 300);
-        view->setGeometry(0, 40, 900, 260);
-        bar->setGeometry(0, 0, 900, 40);
-        const auto data = two_iterations();
-        zoom.set_extent(data->extent_s());
-        view->set_data(data);
-        window.show();
-        QVERIFY(QTest::qWaitForWindowActive(&window));
-        bar->open();
-        auto* line = bar->findChild<QLineEdit*>("find");
-        QTest::keyClicks(line, "memory");
-        QTRY_VERIFY(bar->found() != nullptr);
-        QVERIFY2(bar->words().startsWith("2, in all"), qPrintable(bar->words()));
-        QTest::keyClick(line, Qt::Key_Return);
-        QVERIFY(view->selected_gap() && view->selected_lane() == 0);
-        QVERIFY(bar->words().startsWith("1 of 2"));
-        QTest::keyClick(line, Qt::Key_Return);
-        QCOMPARE(view->selected_lane(), 1);
-        QTest::keyClick(line, Qt::Key_Return, Qt::ShiftModifier);
-        QCOMPARE(view->selected_lane(), 0);
-        // A node's whole name finds the node, and its spans.
-        QSignalSpy nodes(view, &TimelineView::lane_activated);
-        const QString name = QString::fromStdString(data->lanes()[1].name);
-        line->setText(name + " backward");
-        bar->look();
-        QCOMPARE(nodes.size(), 0);
-        line->setText(name);
-        bar->look();
-        QCOMPARE(nodes.size(), 1);
-        QCOMPARE(nodes[0][0].toInt(), 1);
-        QVERIFY(!bar->found()->spans.empty());
-        line->setText("m1 two three");
-        bar->look();
-        QVERIFY2(bar->words().contains("three"), qPrintable(bar->words()));
-        QTest::keyClick(line, Qt::Key_Escape);
-        QVERIFY(!bar->isVisible());
     }
 
     void the_overview_shows_all_and_moves_what_is_in_sight() {

@@ -325,7 +325,7 @@ void ComparePage::share_selection(const TimelineView& view) {
 }
 
 void ComparePage::follow_selection() {
-    for (auto* view : timelines_) view->set_marked(selection_.now().nodes, selection_.now().microbatch);
+    for (auto* view : timelines_) view->set_marked(selection_.now());
 }
 
 /// Of long runs the newest iterations are read; others when somebody looks there.

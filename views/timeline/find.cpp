@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
 #include "core/base/index.h"
 
@@ -154,36 +155,45 @@ SpanQuery read_query(std::string_view text, std::string& fault) {
     return QueryReader(text).read(fault);
 }
 
+SpanFilter::SpanFilter(const TimelineData& data, SpanQuery query) : data_(data), query_(std::move(query)) {
+    for (const auto& lane : data.lanes())
+        named_.push_back(query_.node.empty() || lane.name.find(query_.node) != std::string::npos);
+}
+
+bool SpanFilter::stage_fits(int lane, int stage) const {
+    return !query_.stage || *query_.stage == (stage >= 0 ? stage : data_.lanes()[at(lane)].stage);
+}
+
+bool SpanFilter::fits(int lane, const LaneSpan& span) const {
+    const bool wanted = query_.kinds.empty() ? query_.causes.empty() : has(query_.kinds, span.kind);
+    return wanted && named_[at(lane)] != 0 && (!query_.microbatch || span.microbatch == *query_.microbatch) &&
+           (!query_.iteration || span.iteration == *query_.iteration) && stage_fits(lane, span.stage) &&
+           fits_length(query_, span.end_s - span.start_s);
+}
+
+bool SpanFilter::fits(int lane, const LaneGap& gap) const {
+    const auto in_iteration = [&](double time) {
+        const auto* one = query_.iteration ? iteration_at(data_.iterations(), time) : nullptr;
+        return !query_.iteration || (one != nullptr && one->iteration == *query_.iteration && time < one->end_s);
+    };
+    return has(query_.causes, gap.cause) && named_[at(lane)] != 0 && stage_fits(lane, -1) &&
+           (!query_.microbatch || gap.microbatch == *query_.microbatch) &&
+           fits_length(query_, gap.end_s - gap.start_s) && in_iteration(gap.start_s);
+}
+
 FoundSpans find_spans(const TimelineData& data, const SpanQuery& query) {
     FoundSpans found;
+    found.query = query;
+    const SpanFilter filter(data, query);
     const double end_s = data.extent_s();
-    std::vector<char> named;
-    for (const auto& lane : data.lanes())
-        named.push_back(query.node.empty() || lane.name.find(query.node) != std::string::npos);
-    const auto stage_fits = [&](int lane, int stage) {
-        return !query.stage || *query.stage == (stage >= 0 ? stage : data.lanes()[at(lane)].stage);
-    };
     if (!query.kinds.empty() || query.causes.empty())
         data.visit_spans(0, end_s, [&](int lane, const LaneSpan& span) {
-            if (named[at(lane)] == 0 || (!query.kinds.empty() && !has(query.kinds, span.kind)) ||
-                (query.microbatch && span.microbatch != *query.microbatch) ||
-                (query.iteration && span.iteration != *query.iteration) || !stage_fits(lane, span.stage) ||
-                !fits_length(query, span.end_s - span.start_s))
-                return;
-            found.spans.push_back({lane, span.start_s, span.end_s, span.row});
+            if (filter.fits(lane, span)) found.spans.push_back({lane, span.start_s, span.end_s, span.row});
         });
-    const auto in_iteration = [&](double time) {
-        const auto* one = query.iteration ? iteration_at(data.iterations(), time) : nullptr;
-        return !query.iteration || (one != nullptr && one->iteration == *query.iteration && time < one->end_s);
-    };
     if (!query.causes.empty())
         for (int lane = 0; at(lane) < data.lanes().size(); ++lane)
             data.visit_gaps(lane, 0, end_s, 0, [&](const LaneGap& gap) {
-                if (named[at(lane)] == 0 || !has(query.causes, gap.cause) || !stage_fits(lane, -1) ||
-                    (query.microbatch && gap.microbatch != *query.microbatch) ||
-                    !fits_length(query, gap.end_s - gap.start_s) || !in_iteration(gap.start_s))
-                    return;
-                found.spans.push_back({lane, gap.start_s, gap.end_s, -1});
+                if (filter.fits(lane, gap)) found.spans.push_back({lane, gap.start_s, gap.end_s, -1});
             });
     std::sort(found.spans.begin(), found.spans.end(), [](const Found& a, const Found& b) {
         return std::tie(a.start_s, a.lane, a.row) < std::tie(b.start_s, b.lane, b.row);

@@ -26,6 +26,21 @@ struct SpanQuery {
 /// lengths (>1s, <20ms), and else parts of a node's name. `fault` says which word could not be understood.
 SpanQuery read_query(std::string_view text, std::string& fault);
 
+/// Tells of the spans and waits of a timeline whether they fit a query.
+class SpanFilter {
+public:
+    SpanFilter(const TimelineData& data, SpanQuery query);
+    bool fits(int lane, const LaneSpan& span) const;
+    bool fits(int lane, const LaneGap& gap) const;
+
+private:
+    bool stage_fits(int lane, int stage) const;
+
+    const TimelineData& data_;
+    SpanQuery query_;
+    std::vector<char> named_;  ///< [lane]: whether its name fits
+};
+
 /// One that fits: a span or a wait.
 struct Found {
     int lane = -1;
@@ -39,6 +54,7 @@ inline constexpr std::size_t found_bars = 16;
 /// All that fits, by start, and the times it takes. The histogram's bars are equal steps from the shortest to the
 /// longest.
 struct FoundSpans {
+    SpanQuery query;  ///< what was looked for
     std::vector<Found> spans;
     double total_s = 0, mean_s = 0, median_s = 0, least_s = 0, most_s = 0;
     std::array<std::size_t, found_bars> bars{};

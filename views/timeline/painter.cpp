@@ -13,10 +13,25 @@ constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
 constexpr double label_pixels = 16;
 const std::string lost_word = "lost";
+
+ImU32 faded(ImU32 colour, double strength) {
+    const auto alpha = static_cast<ImU32>(std::lround(strength * (colour >> IM_COL32_A_SHIFT)));
+    return (colour & ~IM_COL32_A_MASK) | (alpha << IM_COL32_A_SHIFT);
+}
+
 }  // namespace
 
 TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, ImDrawList& list)
-    : view_(view), atlas_(atlas), list_(list), theme_(theme()), scale_(view.scale()), stack_(view.stack()) {
+    : view_(view),
+      atlas_(atlas),
+      list_(list),
+      theme_(theme()),
+      scale_(view.scale()),
+      stack_(view.stack()),
+      looks_for_(view.found_ != nullptr && !view.found_->spans.empty()) {
+    const SpanQuery& query = looks_for_ ? view.found_->query : view.marked_spans_;
+    if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);
+    names_microbatch_ = query.microbatch.has_value();
     for (std::size_t c = 0; c < idle_causes; ++c) {
         const auto cause = static_cast<IdleCause>(c);
         waits_[c] = {packed(cause_fill(theme_, cause, view.colour_by_)),
@@ -167,8 +182,9 @@ void TimelinePainter::lane(int index) {
 }
 
 /// Ground and hatch of a cause.
-void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, double bottom) {
-    const auto& [fill, ink] = waits_[static_cast<std::size_t>(cause)];
+void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, double bottom, double strength) {
+    const auto& colours = waits_[static_cast<std::size_t>(cause)];
+    const ImU32 fill = faded(colours.fill, strength), ink = faded(colours.ink, strength);
     box(x0, top, x1, bottom, fill);
     if (x1 - x0 < hatch_pixels) return;
     if (const int pattern = cause_hatch(cause); pattern >= 0) {
@@ -185,7 +201,7 @@ void TimelinePainter::gaps(int index, double top, double bottom) {
     view_.data_->visit_gaps(index, scale_.begin, scale_.end, fold_pixels / pps, [&](const LaneGap& gap) {
         const double x0 = std::max(scale_.x(gap.start_s), scale_.left),
                      x1 = std::min(scale_.x(gap.end_s), scale_.right);
-        wait(gap.cause, x0, top, x1, bottom);
+        wait(gap.cause, x0, top, x1, bottom, looks_for_ && !bright_->fits(index, gap) ? faint : 1);
     });
 }
 
@@ -279,14 +295,13 @@ void TimelinePainter::span_label(const LaneSpan& span, const QColor& fill, doubl
 void TimelinePainter::work(int index, double top, double bottom) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const double pps = scale_.pixels_per_second();
-    const auto& microbatch = view_.marked_microbatch_;
     view_.data_->visit_work(
         index, scale_.begin, scale_.end, fold_pixels / pps,
         [&](const LaneSpan& span) {
             const double x0 = std::max(scale_.x(span.start_s), scale_.left),
                          x1 = std::min(scale_.x(span.end_s), scale_.right);
             QColor fill = span_colour(theme_, span, lane.stage, view_.colour_by_);
-            if (microbatch && span.microbatch != *microbatch) fill = mix(theme_.surface, fill, 0.3);
+            if (is_faint(index, span)) fill = mix(theme_.surface, fill, faint);
             // A hairline of the surface keeps neighbours of one colour apart.
             box(x0, top, x1 - x0 > 3 ? x1 - 1 : x1, bottom, packed(fill));
             if (span.kind == SpanKind::loss && x1 - x0 > 4) box(x0, bottom - 3, x1 - 1, bottom, packed(theme_.text));
@@ -299,27 +314,26 @@ void TimelinePainter::work(int index, double top, double bottom) {
             const double x0 = std::max(scale_.x(fold.start_s), scale_.left);
             const double x1 = std::min(std::max(scale_.x(fold.end_s), x0 + 1), scale_.right);
             box(x0, top, x1, bottom,
-                packed(fill, std::clamp(0.25 + 0.75 * fold.busy, 0.0, 1.0) * (microbatch ? 0.4 : 1)));
+                packed(fill, std::clamp(0.25 + 0.75 * fold.busy, 0.0, 1.0) * (is_faint(index, fold) ? faint : 1)));
         });
 }
 
 void TimelinePainter::transfers(int index, double top) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const double pps = scale_.pixels_per_second();
-    const auto& microbatch = view_.marked_microbatch_;
     const auto line = [&](const LaneSpan& span, double begin, double end) {
         const double x0 = std::max(scale_.x(begin), scale_.left),
                      x1 = std::min(std::max(scale_.x(end), x0 + 1), scale_.right);
         const double row = top + transfer_row(span.kind);
         if (span.kind == SpanKind::transfer_reduction) {
             const QColor own = span_colour(theme_, span, lane.stage, view_.colour_by_);
-            return box(x0, row, x1, row + 2, packed(microbatch ? mix(theme_.surface, own, 0.35) : own));
+            return box(x0, row, x1, row + 2, packed(is_faint(index, span) ? mix(theme_.surface, own, faint) : own));
         }
-        const bool strong = microbatch && span.microbatch == *microbatch;
+        const bool strong = bright_ && bright_->fits(index, span);
         const QColor calm = view_.colour_by_ == ColourBy::microbatch
                                 ? span_colour(theme_, span, lane.stage, view_.colour_by_)
                                 : theme_.text_2;
-        const QColor colour = strong ? theme_.accent : mix(theme_.surface, calm, microbatch ? 0.35 : 0.8);
+        const QColor colour = strong ? theme_.accent : mix(theme_.surface, calm, bright_ ? faint : 0.8);
         box(x0, row, x1, row + (strong ? 2 : 1), packed(colour));
     };
     view_.data_->visit_transfers(

@@ -13,6 +13,7 @@ inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
                         least_named_lane = 7, least_body_lane = 16;
 inline constexpr double stage_chip_end = 27;
+inline constexpr double faint = 0.25;  ///< share of its colour that stays to what does not stand out
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
 
 /// Draws a timeline's data into ImGui's list; knows nothing of events.
@@ -41,10 +42,10 @@ private:
     void lane(int index);
     // painter_lines.cpp
     void line(int row, int line);
-    void line_transfer(const LaneSpan& span, double latency_s, double top);
+    void line_transfer(int lane, const LaneSpan& span, double latency_s, double top);
     void lane_name(int index, double top);
     void work(int index, double top, double bottom);
-    void wait(IdleCause cause, double x0, double top, double x1, double bottom);
+    void wait(IdleCause cause, double x0, double top, double x1, double bottom, double strength = 1);
     void gaps(int index, double top, double bottom);
     void planned(int index, double top, double bottom);
     void outages(int index, double top, double bottom);
@@ -55,6 +56,12 @@ private:
     void text(double x, double y, const QColor& colour, const std::string& words, bool small = true);
     float text_width(const std::string& words, bool small = true) const;
     void box(double x0, double y0, double x1, double y1, ImU32 colour);
+    /// Whether it steps back behind what stands out.
+    bool is_faint(int lane, const LaneSpan& span) const { return bright_ && !bright_->fits(lane, span); }
+    /// Of many microbatches none stands out.
+    bool is_faint(int lane, const Fold& fold) const {
+        return bright_ && (names_microbatch_ || !bright_->fits(lane, fold.dominant));
+    }
     void span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top, double bottom);
 
     const TimelineView& view_;
@@ -67,6 +74,10 @@ private:
         ImU32 fill = 0, ink = 0;
     };
     std::array<Wait, idle_causes> waits_{};  ///< by cause
+    /// What stands out: what was found, else what is selected. None: all is alike.
+    std::optional<SpanFilter> bright_;
+    bool looks_for_;                 ///< what was found stands out
+    bool names_microbatch_ = false;  ///< one microbatch stands out
 };
 
 }  // namespace skippipe

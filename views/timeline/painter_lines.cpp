@@ -25,29 +25,28 @@ void TimelinePainter::line(int row, int line) {
         if (way.row != line) continue;
         view_.data_->visit_transfers(
             ends.first, scale_.begin, scale_.end, least_s,
-            [&, to = ends.second, latency_s = way.latency_s](const LaneSpan& span) {
-                if (span.to_node == to) line_transfer(span, latency_s, top);
+            [&, from = ends.first, to = ends.second, latency_s = way.latency_s](const LaneSpan& span) {
+                if (span.to_node == to) line_transfer(from, span, latency_s, top);
             },
-            [&, to = ends.second, latency_s = way.latency_s](const Fold& fold) {
-                if (fold.dominant.to_node == to) line_transfer(fold.dominant, latency_s, top);
+            [&, from = ends.first, to = ends.second, latency_s = way.latency_s](const Fold& fold) {
+                if (fold.dominant.to_node == to) line_transfer(from, fold.dominant, latency_s, top);
             });
     }
     list_.PopClipRect();
     box(0, top + stack_.height - 1, scale_.right, top + stack_.height, packed(mix(theme_.surface, theme_.line, 0.6)));
 }
 
-void TimelinePainter::line_transfer(const LaneSpan& span, double latency_s, double top) {
+void TimelinePainter::line_transfer(int lane, const LaneSpan& span, double latency_s, double top) {
     const auto parts = line_parts(span, latency_s);
     const auto x = [&](double seconds) { return std::clamp(scale_.x(seconds), scale_.left, scale_.right); };
     const double tall = stack_.height - 3, wire_top = top + queue_share * tall,
                  wire_bottom = top + (1 - latency_share) * tall;
-    const auto& microbatch = view_.marked_microbatch_;
     QColor fill = span.kind == SpanKind::transfer_reduction ? theme_.reduction : theme_.accent;
     if (view_.colour_by_ == ColourBy::microbatch && span.microbatch >= 0)
         fill = span_colour(theme_, span, span.stage, view_.colour_by_);
-    if (microbatch && span.microbatch != *microbatch) fill = mix(theme_.surface, fill, 0.3);
+    if (is_faint(lane, span)) fill = mix(theme_.surface, fill, faint);
     if (const double x0 = x(parts.queue_s), x1 = x(parts.wire_s); x1 - x0 >= 1) {
-        wait(IdleCause::link, x0, top + 1, x1, wire_top);
+        wait(IdleCause::link, x0, top + 1, x1, wire_top, is_faint(lane, span) ? faint : 1);
     }
     const double x0 = x(parts.wire_s), x1 = std::max(x(parts.latency_s), x0 + 1), x2 = x(parts.arrival_s);
     box(x0, wire_top, x1 - x0 > 3 ? x1 - 1 : x1, wire_bottom, packed(fill));

@@ -195,10 +195,13 @@ const CounterProfile& TimelineView::counters_in_sight() const {
     return counters_;
 }
 
-void TimelineView::set_marked(const std::set<std::string>& nodes, std::optional<int> microbatch) {
-    if (nodes == marked_nodes_ && microbatch == marked_microbatch_) return;
-    marked_nodes_ = nodes;
-    marked_microbatch_ = microbatch;
+void TimelineView::set_marked(const Selection& selection) {
+    SpanQuery spans;
+    spans.microbatch = selection.microbatch;
+    spans.stage = selection.stage;
+    if (selection.nodes == marked_nodes_ && spans == marked_spans_) return;
+    marked_nodes_ = selection.nodes;
+    marked_spans_ = spans;
     request_frame();
 }
 

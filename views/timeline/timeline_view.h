@@ -64,9 +64,9 @@ public:
     void set_counters(bool on);
     /// The moment that other views show; it can be dragged on the axis. None: there is no such line.
     void set_moment(std::optional<double> seconds);
-    /// Marks the lanes of these nodes, and a microbatch's spans.
-    void set_marked(const std::set<std::string>& nodes, std::optional<int> microbatch);
-    /// Marks what was found, in the overview and on the axis.
+    /// Marks the lanes of the selected nodes; spans of another microbatch or stage than the selected one are faint.
+    void set_marked(const Selection& selection);
+    /// Marks what was found in the overview; all else is faint then, whatever is selected.
     void set_found(std::shared_ptr<const FoundSpans> found);
     /// Selects the span of that row and brings it into sight; -1: nothing.
     void select_row(std::int64_t row, bool bring_into_sight = true);
@@ -196,7 +196,7 @@ private:
     std::set<std::string> collapsed_, pinned_;
     LaneLayout layout_;
     std::set<std::string> marked_nodes_;
-    std::optional<int> marked_microbatch_;
+    SpanQuery marked_spans_;
     TimelineData::Place selected_;
     std::int64_t selected_row_ = -1;
     std::optional<LaneGap> selected_gap_;

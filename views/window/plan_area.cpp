@@ -56,8 +56,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
         if (const auto outcome = plans_.outcome(); outcome && outcome->has_plan) show_figures(*outcome);
     });
     connect(&document, &Document::replaced, this, [this] { last_ = nullptr; });
-    connect(&selection, &SelectionModel::changed, this,
-            [this] { timeline_->set_marked(selection_.now().nodes, selection_.now().microbatch); });
+    connect(&selection, &SelectionModel::changed, this, [this] { timeline_->set_marked(selection_.now()); });
     connect(timeline_, &TimelineView::selected_changed, this, &PlanArea::follow_timeline);
 }
 

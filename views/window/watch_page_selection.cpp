@@ -320,7 +320,7 @@ void WatchPage::follow_selection() {
     s.microbatch = selection_.now().microbatch;
     s.stage = selection_.now().stage;
     network_selection_.select(s);
-    timeline_->set_marked(s.nodes, s.microbatch);
+    timeline_->set_marked(s);
     show_idle();
     show_devices();
     show_selected();

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Finding spans and waits by words: what fits, what it sums up to, and how it stands out.
+#include <QtTest>
+
+#include "tests/views/two_iterations.h"
+#include "views/theme/theme.h"
+#include "views/timeline/find_bar.h"
+#include "views/timeline/painter.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// A point within that lane's work, beside numbers.
+QColor at(TimelineView& view, double time_s, int lane) {
+    const QPoint there = view.place_of(time_s, lane).toPoint();
+    return view.grab().toImage().pixelColor(there.x() + 9, there.y() + 6);
+}
+
+/// The same where nothing stands out.
+QColor at_rest(double time_s, int lane) {
+    ShownTimeline shown(two_iterations(), {932, 120});
+    return at(shown.view, time_s, lane);
+}
+
+QColor faint_stage(int stage) { return QColor::fromRgb(mix(theme().surface, theme().stage(stage), faint).rgb()); }
+
+}  // namespace
+
+class TestFinding : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void queries_are_read_and_faults_named() {
+        std::string fault;
+        const auto query = read_query("backward m12 node-3 >100ms <2s stage 4 iteration 3", fault);
+        QVERIFY(fault.empty());
+        QCOMPARE(query.kinds.front(), SpanKind::backward);
+        QCOMPARE(query.microbatch, std::optional<int>(12));
+        QCOMPARE(query.stage, std::optional<int>(4));
+        QCOMPARE(query.iteration, std::optional<int>(2));
+        QCOMPARE(query.node, std::string("node-3"));
+        QCOMPARE(query.least_s, 0.1);
+        QCOMPARE(query.most_s, 2.0);
+        QCOMPARE(read_query("memory link", fault).causes, (std::vector{IdleCause::memory, IdleCause::link}));
+        QCOMPARE(read_query("idle", fault).causes.size(), idle_causes);
+        read_query("node-1 node-2", fault);
+        QCOMPARE(fault, std::string("node-2"));
+        read_query(">fast", fault);
+        QCOMPARE(fault, std::string(">fast"));
+        QVERIFY(read_query("", fault) == SpanQuery{} && fault.empty());
+    }
+
+    void what_is_found_is_summed_up() {
+        const auto data = two_iterations();
+        std::string fault;
+        const auto find = [&](const char* words) { return find_spans(*data, read_query(words, fault)); };
+        const auto forwards = find("forward");
+        QCOMPARE(forwards.spans.size(), std::size_t{12});
+        QVERIFY(std::is_sorted(forwards.spans.begin(), forwards.spans.end(),
+                               [](const Found& a, const Found& b) { return a.start_s < b.start_s; }));
+        QVERIFY(std::abs(forwards.total_s - 6 * (1 + 1.1)) < 1e-9);
+        QVERIFY(std::abs(forwards.mean_s - 1.05) < 1e-9 && std::abs(forwards.least_s - 1) < 1e-9);
+        QCOMPARE(forwards.bars.front() + forwards.bars.back(), std::size_t{12});
+        QCOMPARE(find("m4").spans.size(), std::size_t{4});
+        QCOMPARE(find("m4 iteration 2").spans.size(), std::size_t{2});
+        QCOMPARE(find("stage 1 backward").spans.size(), std::size_t{4});
+        QCOMPARE(find("a >1.05s").spans.size(), std::size_t{0});
+        QCOMPARE(find(">1.05s").spans.size(), std::size_t{10});
+        const auto waits = find("memory b");
+        QCOMPARE(waits.spans.size(), std::size_t{1});
+        QCOMPARE(waits.spans[0], (Found{1, 1.5, 2, -1}));
+        QCOMPARE(find("memory iteration 2").spans.size(), std::size_t{0});
+        QCOMPARE(find("reduction").median_s, 0.0);
+    }
+
+    void the_bar_steps_through_what_it_found() {
+        TimeZoom zoom;
+        QWidget window;
+        auto* view = new TimelineView(zoom, false, &window);
+        auto* bar = new FindBar(*view, &window);
+        window.resize(900, 300);
+        view->setGeometry(0, 40, 900, 260);
+        bar->setGeometry(0, 0, 900, 40);
+        const auto data = two_iterations();
+        zoom.set_extent(data->extent_s());
+        view->set_data(data);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        bar->open();
+        auto* line = bar->findChild<QLineEdit*>("find");
+        QTest::keyClicks(line, "memory");
+        QTRY_VERIFY(bar->found() != nullptr);
+        QVERIFY2(bar->words().startsWith("2, in all"), qPrintable(bar->words()));
+        QTest::keyClick(line, Qt::Key_Return);
+        QVERIFY(view->selected_gap() && view->selected_lane() == 0);
+        QVERIFY(bar->words().startsWith("1 of 2"));
+        QTest::keyClick(line, Qt::Key_Return);
+        QCOMPARE(view->selected_lane(), 1);
+        QTest::keyClick(line, Qt::Key_Return, Qt::ShiftModifier);
+        QCOMPARE(view->selected_lane(), 0);
+        // A node's whole name finds the node, and its spans.
+        QSignalSpy nodes(view, &TimelineView::lane_activated);
+        const QString name = QString::fromStdString(data->lanes()[1].name);
+        line->setText(name + " backward");
+        bar->look();
+        QCOMPARE(nodes.size(), 0);
+        line->setText(name);
+        bar->look();
+        QCOMPARE(nodes.size(), 1);
+        QCOMPARE(nodes[0][0].toInt(), 1);
+        QVERIFY(!bar->found()->spans.empty());
+        line->setText("m1 two three");
+        bar->look();
+        QVERIFY2(bar->words().contains("three"), qPrintable(bar->words()));
+        QTest::keyClick(line, Qt::Key_Escape);
+        QVERIFY(!bar->isVisible());
+    }
+
+    /// All else is faint then: what is looked for is seen without stepping through it.
+    void what_is_found_stands_out() {
+        ShownTimeline shown(two_iterations(), {932, 120});
+        TimelineView& view = shown.view;
+        std::string fault;
+        const auto find = [&](const char* words) {
+            view.set_found(std::make_shared<FoundSpans>(find_spans(*shown.data, read_query(words, fault))));
+        };
+        const QColor own = at(view, 0.5, 1), waits = at(view, 1.75, 1);
+        QCOMPARE(own, theme().stage(1));
+        find("backward");
+        QVERIFY(at(view, 0.5, 1) != own);
+        QCOMPARE(at(view, 0.5, 1), faint_stage(1));
+        QCOMPARE(at(view, 6.5, 1), at_rest(6.5, 1));
+        QVERIFY(at(view, 1.75, 1) != waits);
+        find("memory b");
+        QVERIFY(at(view, 6.5, 1) != at_rest(6.5, 1));
+        QCOMPARE(at(view, 1.75, 1), waits);
+        // What is selected on the way through what was found leaves the rest of it as it is.
+        find("a");
+        Selection selected;
+        selected.microbatch = 3;
+        view.set_marked(selected);
+        QCOMPARE(at(view, 0.5, 0), theme().stage(0));
+        find("nothing-of-this-name");
+        QCOMPARE(at(view, 0.5, 0), faint_stage(0));
+        QCOMPARE(at(view, 6.5, 0), at_rest(6.5, 0));
+    }
+
+    void what_is_selected_stands_out() {
+        ShownTimeline shown(two_iterations(), {932, 120});
+        Selection selected;
+        selected.stage = 1;
+        shown.view.set_marked(selected);
+        QCOMPARE(at(shown.view, 0.5, 1), theme().stage(1));
+        QCOMPARE(at(shown.view, 0.5, 0), faint_stage(0));
+        QCOMPARE(at(shown.view, 1.75, 0), at_rest(1.75, 0));  // waits are nobody's
+        selected.stage.reset();
+        selected.microbatch = 1;
+        shown.view.set_marked(selected);
+        QCOMPARE(at(shown.view, 2.3, 1), theme().stage(1));
+        QCOMPARE(at(shown.view, 0.5, 1), faint_stage(1));
+        shown.view.set_marked({});
+        QCOMPARE(at(shown.view, 0.5, 1), theme().stage(1));
+    }
+};
+
+QTEST_MAIN(TestFinding)
+#include "test_finding.moc"
