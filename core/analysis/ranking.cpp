@@ -11,7 +11,7 @@ namespace skippipe {
 namespace {
 
 /// Of a loss: runs of other seeds differ by more than the first, and may differ by as much as the second.
-constexpr double alike = 1e-3, may_be_chance = 0.02;
+constexpr double alike = 1e-3, chance = 0.02;
 
 bool alike_but_seed(const RankedRun& a, const RankedRun& b) {
     Experiment other = *b.experiment;
@@ -61,6 +61,10 @@ std::optional<Paces> paces(const std::vector<RankedRun>& runs) {
     return found;
 }
 
+bool seeds_may_explain(double loss, double other) {
+    return std::abs(loss - other) <= chance * std::min(std::abs(loss), std::abs(other));
+}
+
 double ranked_value(const Ranking& ranking, const RunInfo& run) {
     return ranking.by == Ranking::By::loss ? *run.last_validation_loss : *run.iteration_s;
 }
@@ -93,8 +97,7 @@ std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs) {
         for (std::size_t i = 0; i < runs.size(); ++i)
             ranking.alike = ranking.alike && std::abs(value(i) - mine) <= alike * std::abs(mine);
         test_by_seeds(runs, ranking);
-        ranking.may_be_chance =
-            ranking.p ? *ranking.p >= significant_p : std::abs(mine - theirs) <= may_be_chance * std::abs(mine);
+        ranking.may_be_chance = ranking.p ? *ranking.p >= significant_p : seeds_may_explain(mine, theirs);
         find_quickest(runs, ranking);
     }
     return ranking;

@@ -40,6 +40,9 @@ struct Paces {
 };
 std::optional<Paces> paces(const std::vector<RankedRun>& runs);
 
+/// Whether the losses of two runs differ by no more than those of two seeds of one experiment may.
+bool seeds_may_explain(double loss, double other);
+
 /// The figure by which they are ranked: a loss in nats, or seconds of network time.
 double ranked_value(const Ranking& ranking, const RunInfo& run);
 

@@ -108,11 +108,15 @@ private Q_SLOTS:
         QVERIFY2(tested.contains("it may be chance"), qPrintable(tested));
         // What tells runs from each other: names, planners, skip ratios, seeds.
         QCOMPARE(told_apart({&b, &c}), QStringList({"seed 1", "seed 9"}));
-        QCOMPARE(told_apart({&a, &b}), QStringList({"skip ratio 0", "skip ratio 0.500"}));
+        QCOMPARE(told_apart({&a, &b}), QStringList({"skip ratio 0", "skip ratio 0.5"}));
         a.info.planner = "gpipe";
         QCOMPARE(told_apart({&a, &b}), QStringList({"gpipe", ""}));
         b.info.name = "Half";
         QCOMPARE(told_apart({&a, &b}), QStringList({"", "Half"}));
+        // As many as it takes: c is b with another seed.
+        b.info.name.clear();
+        QCOMPARE(told_apart({&a, &b, &c}),
+                 QStringList({"gpipe, skip ratio 0, seed 1", "skip ratio 0.5, seed 1", "skip ratio 0.5, seed 9"}));
     }
 
     /// Four runs with long figures are read in a small window without scrolling sideways.
@@ -210,7 +214,9 @@ private Q_SLOTS:
         quick.plan.stages = slow.plan.stages = {{0}, {1}, {2}};
         quick.plan.paths = {{MicrobatchIndex(0), {0, 2}}};
         slow.plan.paths = {{MicrobatchIndex(0), {0, 1, 2}}};
-        const auto rows = differences({&quick, &slow});
+        slow.experiment.pipeline.skip_ratio = 0.25;
+        quick.info.last_validation_loss = 2, slow.info.last_validation_loss = 2.03;
+        auto rows = differences({&quick, &slow});
         const auto named = [&](const QString& name) {
             return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
         };
@@ -218,6 +224,12 @@ private Q_SLOTS:
         QCOMPARE(plain(cause.values[1]), QString("500 ms"));
         QVERIFY(cause.verdicts[1] == Verdict::worse);
         QCOMPARE(named("Stages a microbatch visits").values, QStringList({"2 of 3", "3 of 3"}));
+        QCOMPARE(named("Skip ratio").values[1], QString("0.25 (not used)"));
+        // A loss that two seeds may be apart is neither better nor worse.
+        QVERIFY(named("Last validation loss").verdicts[1] == Verdict::none);
+        slow.info.last_validation_loss = 2.06;
+        rows = differences({&quick, &slow});
+        QVERIFY(named("Last validation loss").verdicts[1] == Verdict::worse);
     }
 
     /// Of more than two runs the best value of a row is marked, of equal ones none; what runs are called is no row.

@@ -126,8 +126,8 @@ private Q_SLOTS:
         const auto cell = [&](int row, int column) {
             return table.item(row, column)->text().replace(QChar(0x2009), ' ');
         };
-        QCOMPARE(cell(0, 0), QString("skip ratio 0"));
-        QCOMPARE(cell(1, 0), QString("skip ratio 0.25"));
+        QCOMPARE(cell(0, 0), QString("Runs 1, 2: skip ratio 0"));
+        QCOMPARE(cell(1, 0), QString("Runs 3, 4: skip ratio 0.25"));
         QVERIFY2(cell(0, 2).startsWith("39.5 s") && cell(1, 2).startsWith("19.8 s"), qPrintable(cell(1, 2)));
         QCOMPARE(cell(1, 3), QString("0.500"));
         QCOMPARE(table.item(1, 3)->foreground().color(), theme().good);

@@ -441,8 +441,15 @@ private Q_SLOTS:
         page.show_run(runs[1]);
         QTRY_VERIFY_WITH_TIMEOUT(loaded(runs[1]) && tabs->isTabVisible(tab), patient_ms);
         QCOMPARE(page.loss_key().text().trimmed(), QString("1 node lost"));
+        // Of a run that is over, and not long, all is in sight; the key leads to the loss.
+        const auto zoomed = [&] { return page.zoom().end() - page.zoom().begin(); };
+        QVERIFY(!page.zoom().follows());
+        QVERIFY(page.zoom().begin() <= 0 && page.zoom().end() >= page.zoom().extent());
         QTest::mouseClick(&page.loss_key(), Qt::LeftButton);
         QCOMPARE(tabs->currentWidget(), &page.failures());
+        const Loss lost = page.timeline().data()->losses().front();
+        QVERIFY(zoomed() < 2 * length);
+        QVERIFY(page.zoom().begin() < lost.begin_s && page.zoom().end() > lost.end_s);
         const auto& table = page.failures().table();
         QStringList rows;
         for (int row = 0; row < table.rowCount(); ++row)

@@ -8,6 +8,7 @@
 #include <QObject>
 
 #include "core/analysis/compare.h"
+#include "core/analysis/ranking.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
@@ -32,8 +33,10 @@ struct Kind {
     DifferenceSection section = DifferenceSection::results;
     Better better = Better::neither;
     Compared compared = Compared::ratio;
+    bool varies_by_seed = false;  ///< as losses do: small changes say nothing
 };
 constexpr Kind less_is_better{DifferenceSection::results, Better::smaller};
+constexpr Kind loss{DifferenceSection::results, Better::smaller, Compared::ratio, true};
 constexpr Kind more_is_better{DifferenceSection::results, Better::larger};
 constexpr Kind share_of_time{DifferenceSection::results, Better::smaller, Compared::points};
 constexpr Kind idle_cause{DifferenceSection::idle, Better::smaller};
@@ -71,12 +74,13 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     for (const auto* run : runs) {
         const Number now = value(*run);
         row.values << (now ? words(*now) : QString{});
+        const bool is_sure = !kind.varies_by_seed || !now || !base || !seeds_may_explain(*now, *base);
         const bool differs = run != runs.front() && now && base && *now != *base;
         row.deltas << (!differs                            ? QString{}
                        : kind.compared == Compared::points ? change_in_points(*now - *base)
                        : *base != 0                        ? change(*now / *base - 1)
                                                            : QString{});
-        row.verdicts.push_back(differs ? verdict(*now, *base, kind.better) : Verdict::none);
+        row.verdicts.push_back(differs && is_sure ? verdict(*now, *base, kind.better) : Verdict::none);
     }
     row.best = best_of(runs, value, kind.better);
     finish(row);
@@ -212,10 +216,10 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
                           [](const RunData& r) { return r.info.first_validation_loss; }, plain, {}));
     rows.push_back(metric(
         QObject::tr("Last validation loss"), runs, [](const RunData& r) { return r.info.last_validation_loss; }, plain,
-        less_is_better));
+        loss));
     rows.push_back(metric(
         QObject::tr("Bits per byte"), runs, [](const RunData& r) { return last_metric(r, "bits_per_byte"); }, plain,
-        less_is_better));
+        loss));
     rows.push_back(metric(
         QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; },
         [](double v) { return v < 1000 ? three_digits(v) : whole_number(v); }, more_is_better));

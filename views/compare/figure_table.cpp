@@ -22,14 +22,23 @@ namespace {
 constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict_role = Qt::UserRole + 2,
               figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4, run_role = Qt::UserRole + 5;
 constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
-constexpr int most_apart = 22;                        ///< characters of what tells a run from the others
+constexpr int most_apart = 22;                        ///< characters of a line of what tells a run from the others
 constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
 constexpr int long_words = 480, short_words = 152, middle_words = 92, brief_words = 72;
 constexpr int stacked_row = 40;
 constexpr int wide_padding = size::gap + size::unit, narrow_padding = size::unit + 1;
 
-QString shortened(const QString& words) {
-    return words.size() > most_apart ? words.left(most_apart - 1) + QChar(0x2026) : words;
+/// A line for as many words as have room in it.
+QString in_lines(const QString& words) {
+    QStringList lines;
+    for (const QString& word : words.split(QStringLiteral(", "))) {
+        const bool fits = !lines.isEmpty() && lines.back().size() + 2 + word.size() <= most_apart;
+        if (fits)
+            lines.back() += QStringLiteral(", ") + word;
+        else
+            lines << (word.size() > most_apart ? word.left(most_apart - 1) + QChar(0x2026) : word);
+    }
+    return lines.join('\n');
 }
 
 Verdict verdict_of(const QModelIndex& index) { return static_cast<Verdict>(index.data(verdict_role).toInt()); }
@@ -64,10 +73,10 @@ public:
         const QRect beside = table_.beside_changes(rect, section);
         const int padding = table_.padding_;
         const bool fits = table_.columns_[static_cast<std::size_t>(section - 1)].head <= beside.width();
-        const QRect there = fits ? beside : rect.adjusted(padding, 0, -padding, 0);
-        painter->drawText(there, Qt::AlignRight | Qt::AlignVCenter, text);
+        const QRect there = (fits ? beside : rect.adjusted(padding, 0, -padding, 0)).adjusted(0, size::gap, 0, 0);
+        painter->drawText(there, Qt::AlignRight | Qt::AlignTop, text);
         const QFontMetrics font(small_font());
-        const QRect words = font.boundingRect(there, Qt::AlignRight | Qt::AlignVCenter, text);
+        const QRect words = font.boundingRect(there, Qt::AlignRight | Qt::AlignTop, text);
         const int line = font.horizontalAdvance(text.section('\n', 0, 0));
         const auto run = model()->headerData(section, Qt::Horizontal, run_role).toLongLong();
         painter->drawPixmap(there.right() - line - swatch_width, words.top() + (font.height() - swatch_height) / 2,
@@ -144,7 +153,7 @@ void FigureTable::show_rows(const std::vector<DifferenceRow>& rows, const std::v
     const QStringList apart = told_apart(runs);
     for (qsizetype i = 0; i < apart.size(); ++i)
         headers << tr("Run %1").arg(runs[static_cast<std::size_t>(i)]->info.id) +
-                       (runs.size() > 1 && i == 0 ? tr(" (baseline)") : QString{}) + '\n' + shortened(apart[i]);
+                       (runs.size() > 1 && i == 0 ? tr(" (baseline)") : QString{}) + '\n' + in_lines(apart[i]);
     setHorizontalHeaderLabels(headers);
     for (int c = 1; c < columnCount(); ++c) {
         const RunData& run = *runs[static_cast<std::size_t>(c - 1)];

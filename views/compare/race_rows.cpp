@@ -3,6 +3,7 @@
 
 #include <QObject>
 
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 
 namespace skippipe {
@@ -59,6 +60,15 @@ std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList
     return found;
 }
 
+/// What its runs have in common, and which they are.
+QString row_name(const QString& words, const std::vector<RunData>& runs, const RaceGroup& group) {
+    std::vector<RunId> ids;
+    for (const std::size_t run : group.runs) ids.push_back(runs[run].info.id);
+    const QString numbers = run_numbers(ids);
+    if (words.startsWith(numbers + ',', Qt::CaseInsensitive)) return words;
+    return QObject::tr("%1: %2").arg(numbers.left(1).toUpper() + numbers.mid(1), words);
+}
+
 }  // namespace
 
 RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice) {
@@ -82,7 +92,7 @@ RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice)
         const auto apart =
             value.mean && race.groups[0].at_common.mean ? *value.mean - *race.groups[0].at_common.mean : 0;
         const bool first = g == 0;
-        table.rows.push_back({{names[static_cast<qsizetype>(g)]},
+        table.rows.push_back({{row_name(names[static_cast<qsizetype>(g)], runs, group)},
                               {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
                               {arrival_words(group, choice.x), verdict_of(reach)},
                               {first || !reach.share ? QString{} : three_digits(*reach.share), verdict_of(reach)},

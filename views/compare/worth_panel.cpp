@@ -16,6 +16,7 @@
 #include "views/compare/loss_box.h"
 #include "views/curves/plot.h"
 #include "views/plan/plan_service.h"
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -35,19 +36,6 @@ QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& w
     const QString text = words(*spread.mean);
     const QString least = words(*spread.least), most = words(*spread.most);
     return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, least, most);
-}
-
-QStringList run_numbers(const std::vector<RunId>& runs) {
-    QStringList numbers;
-    for (const RunId run : runs) numbers << QString::number(run);
-    return numbers;
-}
-
-/// What was trained with: planners of full pipelines skip nothing, whatever the experiment says.
-double skip_ratio_of(const RunData& run) {
-    const auto& paths = run.plan.paths;
-    const bool is_full = !paths.empty() && paths.front().nodes.size() == run.plan.stages.size();
-    return is_full ? 0 : run.experiment.pipeline.skip_ratio;
 }
 
 /// Welch's p of two skip ratios, one of which is the first; absent: there is one seed of one of them.
@@ -356,11 +344,19 @@ QString WorthPanel::what_is_left_out() const {
         if (!run.same_model) others.push_back(run.id);
     QString words = planning_ ? tr(". More is being planned") : QString{};
     if (!others.empty())
-        words +=
-            tr(". Another model than the open experiment's was trained by run %1").arg(run_numbers(others).join(", "));
+        words += tr(". Another model than the open experiment's was trained by %1").arg(run_numbers(others));
     for (const auto& [ratio, planned] : planned_)
         if (!planned.measured) words += tr(". No plan at skip ratio %1").arg(three_digits(ratio));
     return words;
+}
+
+std::vector<RunId> WorthPanel::runs_at(double skip_ratio) const {
+    const std::string metric = metric_->currentData().toString().toStdString();
+    std::vector<RunId> runs;
+    for (const auto& run : shown_)
+        if (run.skip_ratio == skip_ratio && !curve_points(run.metrics, metric, WorkAxis::tokens).empty())
+            runs.push_back(run.id);
+    return runs;
 }
 
 void WorthPanel::fill_table() {
@@ -379,7 +375,7 @@ void WorthPanel::fill_table() {
                           chance_words(compared.p), money_or_time(row, row.network_s, duration)};
         if (has_money) cells << money_or_time(row, row.money, three_digits);
         cells << duration(row.iteration_s) << money_or_time(row, row.iterations, whole_number)
-              << tr("%1 of %2").arg(row.there).arg(row.runs);
+              << tr("%1 of %2: %3").arg(row.there).arg(row.runs).arg(run_numbers(runs_at(row.skip_ratio)));
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);

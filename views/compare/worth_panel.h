@@ -76,6 +76,8 @@ private:
     void draw();
     void draw_curve();
     void fill_table();
+    /// Those that were trained at it.
+    std::vector<RunId> runs_at(double skip_ratio) const;
     QString what_is_left_out() const;
 
     const Document& document_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/runs/parameters.h"
 
+#include <algorithm>
 #include <set>
 
 #include <QObject>
@@ -43,8 +44,13 @@ std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
     for (const auto& parameter : differing_parameters(experiments)) {
         if (is_canvas_place(parameter.pointer)) continue;
         found.push_back({parameter.pointer, place_words(parameter.pointer), {}});
-        for (const auto& text : parameter.values)
+        for (std::size_t i = 0; i < parameter.values.size(); ++i) {
+            const auto& text = parameter.values[i];
             found.back().values << (text ? words_of(nlohmann::ordered_json::parse(*text)) : QObject::tr("none"));
+            if (parameter.pointer == "/pipeline/skip_ratio" &&
+                skip_ratio_of(*runs[i]) != runs[i]->experiment.pipeline.skip_ratio)
+                found.back().values.back() += QObject::tr(" (not used)");
+        }
     }
     return found;
 }
@@ -55,9 +61,7 @@ QStringList told_apart(const std::vector<const RunData*>& runs) {
     constexpr Words all[] = {
         [](const RunData& run) { return QString::fromStdString(run.info.name); },
         planner,
-        [](const RunData& run) {
-            return QObject::tr("skip ratio %1").arg(three_digits(run.experiment.pipeline.skip_ratio));
-        },
+        [](const RunData& run) { return QObject::tr("skip ratio %1").arg(skip_ratio_of(run)); },
         [](const RunData& run) { return QObject::tr("seed %1").arg(run.experiment.seed); },
     };
     const auto in_words = [&](Words say) {
@@ -65,11 +69,33 @@ QStringList told_apart(const std::vector<const RunData*>& runs) {
         for (const auto* run : runs) words << say(*run);
         return words;
     };
+    // One after the other, until no two runs are called the same.
+    QStringList apart;
+    const auto is_told = [&] { return std::set<QString>(apart.begin(), apart.end()).size() == runs.size(); };
     for (const Words say : all) {
         const QStringList words = in_words(say);
-        if (words.count(words.value(0)) < words.size()) return words;
+        if (words.count(words.value(0)) == words.size()) continue;
+        if (apart.isEmpty()) apart = QStringList(words.size());
+        for (qsizetype i = 0; i < words.size(); ++i)
+            apart[i] += (apart[i].isEmpty() || words[i].isEmpty() ? QString{} : QStringLiteral(", ")) + words[i];
+        if (is_told()) break;
     }
-    return in_words(planner);
+    return apart.isEmpty() ? in_words(planner) : apart;
+}
+
+double skip_ratio_of(const RunData& run) {
+    const auto& paths = run.plan.paths;
+    const bool is_full = !paths.empty() && paths.front().nodes.size() == run.plan.stages.size();
+    return is_full ? 0 : run.experiment.pipeline.skip_ratio;
+}
+
+QString run_numbers(const std::vector<RunId>& runs) {
+    constexpr std::size_t most_named = 6;
+    QStringList numbers;
+    for (std::size_t i = 0; i < std::min(runs.size(), most_named); ++i) numbers << QString::number(runs[i]);
+    QString words = (runs.size() == 1 ? QObject::tr("run %1") : QObject::tr("runs %1")).arg(numbers.join(", "));
+    if (runs.size() > most_named) words += QObject::tr(" and %1 more").arg(runs.size() - most_named);
+    return words;
 }
 
 QString in_sentence(const QString& name) {

@@ -16,11 +16,16 @@ struct Parameter {
     QStringList values;   ///< one a run
 };
 
-/// What differs between the runs' experiments, canvas places left out; none for fewer than two runs.
+/// What differs between the runs' experiments, canvas places left out; none for fewer than two runs. Of a run whose
+/// planner skips nothing the skip ratio is "(not used)".
 std::vector<Parameter> differing(const std::vector<const RunData*>& runs);
-/// What tells each run from the others in a word or two: what it is called, who planned it, its skip ratio or its seed,
-/// the first of them that is not the same for all; else who planned it.
+/// What tells each run from the others: what it is called, who planned it, its skip ratio, its seed, as many of those
+/// that are not the same for all as it takes, with ", " between them; else who planned it.
 QStringList told_apart(const std::vector<const RunData*>& runs);
+/// What was trained with: planners of full pipelines skip nothing, whatever the experiment says.
+double skip_ratio_of(const RunData& run);
+/// "run 4", "runs 2, 4".
+QString run_numbers(const std::vector<RunId>& runs);
 /// The name as part of a sentence, without whose it is: "skip ratio".
 QString in_sentence(const QString& name);
 /// What is the same in all of them; of one run everything.

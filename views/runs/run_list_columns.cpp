@@ -2,6 +2,7 @@
 // Which columns the list of runs has: at first those that fit, more at a head's menu, parameters among them.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include <QApplication>
 #include <QHeaderView>
@@ -16,7 +17,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int parameter_width = 92, least_full_width = 340;
+constexpr int parameter_width = 92, least_planner_list = 300, least_state_list = 420;
 constexpr int least_name_width = 64, least_planner_width = 56, most_planner_width = 160;
 /// Which of two runs is better, and of what they are, without scrolling sideways.
 constexpr int shown_first[] = {RunTable::eye,  RunTable::number,  RunTable::state,
@@ -70,14 +71,15 @@ void RunList::fit_columns() {
     if (widths_chosen_) return;
     // Where there is little room, what a run is called and what came of it stay; until somebody chooses columns.
     if (!columns_chosen_)
-        for (const int column : {RunTable::state, RunTable::planner})
-            view_->setColumnHidden(column, view_->viewport()->width() < least_full_width);
+        for (const auto& [column, least] :
+             {std::pair{RunTable::state, least_state_list}, {RunTable::planner, least_planner_list}})
+            view_->setColumnHidden(column, view_->viewport()->width() < least);
     int left = view_->viewport()->width();
     for (int column = 0; column < view_->model()->columnCount(); ++column)
         if (column != RunTable::name && column != RunTable::planner && !view_->isColumnHidden(column))
             left -= view_->columnWidth(column);
     const bool both = !view_->isColumnHidden(RunTable::name) && !view_->isColumnHidden(RunTable::planner);
-    const int planner = std::clamp(both ? left * 9 / 20 : left, least_planner_width, most_planner_width);
+    const int planner = std::clamp(both ? left * 11 / 20 : left, least_planner_width, most_planner_width);
     header.resizeSection(RunTable::planner, planner);
     header.resizeSection(RunTable::name, std::max(both ? left - planner : left, least_name_width));
 }

@@ -394,7 +394,7 @@ QWidget* WatchPage::details() {
         follow_replay();
     });
     details_->setUsesScrollButtons(false);  // all tabs in sight: the panel gets as wide as they are
-    connect(loss_key_, &QAbstractButton::clicked, this, [this] { details_->setCurrentWidget(failures_); });
+    connect(loss_key_, &QAbstractButton::clicked, this, &WatchPage::show_next_loss);
     return details_;
 }
 

@@ -64,6 +64,8 @@ public:
     void show_log();
     /// Selects the longest transfer of a reduction in sight; where there is none there, of the run.
     void show_longest_reduction();
+    /// When nodes were lost, one loss after the other, and what happened.
+    void show_next_loss();
     /// The button that lets an interrupted run go on; `hindrance`: why nothing can start now.
     QPushButton& resume_button() { return *resume_; }
     void set_hindrance(const QString& hindrance);
@@ -195,6 +197,7 @@ private:
     RunId run_ = 0, network_of_ = 0;       ///< network_of_: whose network is drawn
     int fitted_top_ = 0, fitted_all_ = 0;  ///< pixels of the upper row that it was made to have, and of both rows then
     bool first_look_ = true;
+    std::size_t next_loss_ = 0;  ///< that its key leads to
 };
 
 }  // namespace skippipe

@@ -20,6 +20,8 @@ QString new_plan_words(const RunData& run) {
                : WatchPage::tr(", new plan since iteration %1").arg(run.plan_changes.back().iteration + 1);
 }
 
+constexpr int most_whole_iterations = 8;  ///< of a run that is over, that are seen at first
+
 QString new_plan_reasons(const RunData& run) {
     QStringList lines;
     for (const auto& change : run.plan_changes)
@@ -35,6 +37,7 @@ void WatchPage::show_run(RunId run) {
     if (run_ > 0) feed_.unwatch(run_);
     run_ = run;
     first_look_ = true;
+    next_loss_ = 0;
     zoom_.set_follows(true);
     if (run > 0) feed_.watch(run);
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
@@ -98,9 +101,15 @@ void WatchPage::refresh() {
     curves_->show_runs({shown_});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
     if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
-        // Begin with two iterations rather than with all of them squeezed together.
+        // Begin with two iterations rather than with many of them squeezed together; of a run that is over there is
+        // nothing to follow.
+        const bool goes_on = data->info.state == RunState::running;
+        zoom_.set_follows(goes_on);
         zoom_.set_extent(data->lanes->extent_s());
-        if (zoom_.extent() > 2 * iteration) zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
+        if (goes_on ? zoom_.extent() > 2 * iteration : data->info.iterations_done > most_whole_iterations)
+            zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
+        else
+            zoom_.show_all();
         first_look_ = feed_.is_loading();
     }
     zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));

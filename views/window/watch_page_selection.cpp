@@ -313,6 +313,21 @@ void WatchPage::show_longest_reduction() {
     if (place.span != nullptr) timeline_->go(place);
 }
 
+void WatchPage::show_next_loss() {
+    details_->setCurrentWidget(failures_);
+    const auto* data = timeline_->data();
+    if (data == nullptr || data->losses().empty()) return;
+    const Loss& loss = data->losses()[next_loss_++ % data->losses().size()];
+    double begin_s = loss.begin_s, end_s = loss.end_s;
+    if (const auto* one = iteration_at(data->iterations(), loss.begin_s); one != nullptr && begin_s <= one->end_s) {
+        begin_s = std::min(begin_s, one->begin_s());
+        end_s = std::max(end_s, one->end_s);
+    }
+    const double edge_s = 0.02 * (end_s - begin_s);
+    zoom_.set_follows(false);
+    zoom_.show(begin_s - edge_s, end_s + edge_s);
+}
+
 void WatchPage::follow_selection() {
     Selection s;
     s.nodes = selection_.now().nodes;
