@@ -11,6 +11,7 @@
 
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
+#include "views/topology/bandwidth_key.h"
 #include "views/topology/edits.h"
 #include "views/topology/layouts.h"
 #include "views/window/command_palette.h"
@@ -180,10 +181,42 @@ bool critical_link(Studio& s) {
            s.scene().tip_for(links_of(s).at(0)).contains("waits for it the longest");
 }
 
+/// A third region with a node, linked to the second one.
+void add_third_region(Studio& s) {
+    s.window.document().edit("third", [](Experiment& e) {
+        const std::string region = add_region(e, {640, 0});
+        add_node(e, {640, 0}, region);
+        add_link(e, "region-2", region);
+    });
+}
+
+/// And its key says so, where links are not alike and the canvas is in sight.
 bool link_width_is_bandwidth(Studio& s) {
-    const double narrow = links_of(s).at(0)->width;
-    s.window.document().edit("wide", [](Experiment& e) { e.topology.links[0].bandwidth_bytes_per_s *= 100; });
-    return links_of(s).at(0)->width > narrow;
+    add_third_region(s);
+    auto* key = s.window.findChild<BandwidthKey*>();
+    if (key == nullptr || key->isVisible()) return false;
+    const double wide = links_of(s).at(0)->width;
+    s.window.document().edit("slow", [](Experiment& e) { e.topology.links[0].bandwidth_bytes_per_s = 1e7; });
+    const double narrowest = std::ranges::min(links_of(s), {}, &LinkItem::width)->width;
+    const bool is_shown = key->isVisible() && plain(key->words()).contains("from 80.0 Mbit/s to");
+    see_tab(s.page().stages());
+    return is_shown && narrowest < wide - 1 && !key->isVisible();
+}
+
+/// Links that lead to nothing of what is selected step back; a node's are those of its region.
+bool other_links_step_back(Studio& s) {
+    add_third_region(s);
+    const auto apart = [&] {
+        std::set<std::string> ends;
+        for (const auto* link : links_of(s))
+            if (link->apart) ends.insert({link->key().from, link->key().to});
+        return ends;
+    };
+    const bool none = apart().empty();
+    s.select({"node-1"});
+    const bool third = apart() == std::set<std::string>{"region-2", "region-3"};
+    s.select({});
+    return links_of(s).size() == 2 && none && third && apart().empty();
 }
 
 bool duplicate(Studio& s) {
@@ -440,6 +473,7 @@ constexpr std::pair<const char*, Gesture> all_gestures[] = {
     {"words of a link under the mouse", hover_on_link},
     {"the critical link is marked", critical_link},
     {"width is bandwidth", link_width_is_bandwidth},
+    {"other links step back", other_links_step_back},
     {"Ctrl+D", duplicate},
     {"R N N N R N N N", region_after_nodes},
     {"R takes free nodes alone", region_of_free_nodes},

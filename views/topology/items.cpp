@@ -16,6 +16,7 @@ namespace skippipe {
 namespace {
 
 constexpr double badge_radius = 7, pale_share = 0.35;
+constexpr double thin_strength = 0.2, apart_share = 0.35;
 constexpr double label_room = 70;
 constexpr double name_below = 10;  ///< so much further down a hull reaches, for the nodes' names
 constexpr double handle_radius = 4.5;
@@ -245,6 +246,14 @@ QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) 
     return QGraphicsItem::itemChange(change, value);
 }
 
+LinkLook link_look(double width, double presence) {
+    const Theme& t = theme();
+    const double strength = thin_strength + (1 - thin_strength) * (width - 1) / (widest_link - 1);
+    const QColor colour = presence > 0.4 ? mix(t.line, t.text_2, strength * presence)
+                                         : mix(t.surface, mix(t.line, t.text_2, 0.3 * strength), 2.5 * presence);
+    return {colour, 1 + (width - 1) * presence};
+}
+
 LinkItem::LinkItem(LinkKey key, QGraphicsItem* from, QGraphicsItem* to, bool both_ways)
     : key_(std::move(key)), from_(from), to_(to), both_ways_(both_ways) {
     setFlag(ItemIsSelectable);
@@ -295,18 +304,17 @@ QPainterPath LinkItem::shape() const {
 
 void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    const QColor calm = down             ? mix(t.surface, t.line, 0.6)
-                        : presence > 0.4 ? mix(t.line, t.text_2, presence - 0.15)
-                                         : mix(t.surface, mix(t.line, t.text_2, 0.1), 2.5 * presence);
+    const LinkLook look = link_look(width, presence);
+    const QColor calm = down    ? mix(t.surface, t.line, 0.6)
+                        : apart ? mix(t.surface, look.colour, apart_share)
+                                : look.colour;
     const QColor colour = isSelected()       ? t.accent
                           : fault_level == 2 ? t.bad
                           : fault_level == 1 ? t.warning
                           : critical         ? t.text
                           : hovered          ? t.text_2
                                              : calm;
-    QPen pen(colour, std::max(1 + (width - 1) * presence, isSelected() || critical ? 2.5
-                                                          : fault_level > 0        ? 2.0
-                                                                                   : 0.0));
+    QPen pen(colour, std::max(look.width, isSelected() || critical ? 2.5 : fault_level > 0 ? 2.0 : 0.0));
     pen.setCosmetic(true);
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);

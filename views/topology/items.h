@@ -12,7 +12,8 @@
 namespace skippipe {
 
 inline constexpr double node_radius = 20;
-inline constexpr double rim_width = 8;  ///< dragging from here draws a link
+inline constexpr double widest_link = 4.5;  ///< pixels
+inline constexpr double rim_width = 8;      ///< dragging from here draws a link
 inline constexpr double region_margin = 40;
 inline constexpr double grid = 10;
 
@@ -57,6 +58,15 @@ private:
     QStaticText label_;
 };
 
+/// A link's line that nothing marks.
+struct LinkLook {
+    QColor colour;
+    double width = 1;  ///< pixels
+};
+/// `width` as its bandwidth has it; `presence` as the number of links has it, 0 to 1. The wider, the stronger: of many
+/// lines one sees those that carry much.
+LinkLook link_look(double width, double presence);
+
 /// A line between two nodes or, from outline to outline, two regions; to a folded region where an end is hidden in it,
 /// and unseen within one.
 class LinkItem final : public QGraphicsItem {
@@ -82,6 +92,7 @@ public:
     bool fails = false;     ///< failures of the document happen to it
     bool down = false;      ///< one of its ends is, at the time that is shown
     double presence = 1;    ///< 0 to 1: one of few is seen well, one of thousands is a breath
+    bool apart = false;     ///< it leads to nothing of what is selected
 
 private:
     LinkKey key_;

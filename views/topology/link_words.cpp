@@ -16,7 +16,9 @@ constexpr double least_words_zoom = 0.4;
 }  // namespace
 
 double link_width(double bandwidth_bytes_per_s) {
-    return std::clamp(1 + std::log10(std::max(bandwidth_bytes_per_s, 1.0) / 1e7), 1.0, 4.0);
+    constexpr double narrow_bytes_per_s = 20e6 / 8, pixels_a_decade = 1;
+    return std::clamp(1 + pixels_a_decade * std::log10(std::max(bandwidth_bytes_per_s, 1.0) / narrow_bytes_per_s), 1.0,
+                      widest_link);
 }
 
 QString link_words(const Link& link) {

@@ -346,9 +346,31 @@ void TopologyScene::show_selection() {
     for (auto& [id, item] : regions_) item->setSelected(s.regions.count(id) > 0);
     for (auto* link : links_) link->setSelected(s.links.count(link->key()) > 0);
     syncing_ = false;
+    set_links_apart();
     show_link_words();
     show_way();
     show_reduction();
+}
+
+LinkLook TopologyScene::link_line(double bandwidth_bytes_per_s) const {
+    return link_look(link_width(bandwidth_bytes_per_s), presence_among(links_.size()));
+}
+
+/// Links that lead to nothing of what is selected step back.
+void TopologyScene::set_links_apart() {
+    const Selection& s = selection_.now();
+    std::set<std::string> ends = s.regions;
+    for (const auto& [id, item] : nodes_) {
+        const std::string region = item->region != nullptr ? item->region->id() : std::string{};
+        if (s.nodes.contains(id)) ends.insert({id, region});
+        if (s.regions.contains(region)) ends.insert(id);
+    }
+    const bool any = !ends.empty() || !s.links.empty();
+    for (auto* link : links_) {
+        const auto& key = link->key();
+        const bool leads = s.links.contains(key) || ends.contains(key.from) || ends.contains(key.to);
+        if (link->apart != (any && !leads)) link->apart = !link->apart, link->update();
+    }
 }
 
 void TopologyScene::read_selection() {

@@ -65,6 +65,8 @@ public:
     std::optional<QPointF> middle_of_selection() const;
     void select_everything();
     bool is_editable() const { return editable_; }
+    /// The line of a link with that bandwidth, as one of those that are drawn.
+    LinkLook link_line(double bandwidth_bytes_per_s) const;
     /// Folds these regions to one disc each, or unfolds them where all are folded; none named: all regions.
     void toggle_folded(const std::set<std::string>& regions);
     /// Whether a region is folded by hand.
@@ -98,6 +100,7 @@ private:
     void place_labels();
     void show_selection();
     void read_selection();
+    void set_links_apart();
     void show_faults();
     void show_failures();
     QStringList failure_lines(const std::vector<std::size_t>& failures) const;

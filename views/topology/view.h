@@ -27,6 +27,7 @@ public:
     static constexpr const char* device_mime = "application/x-skippipe-device";
 
     TopologyScene& scene_model() { return scene_; }
+    const TopologyScene& scene_model() const { return scene_; }
     /// Everything in sight.
     void fit();
     /// Brings what is selected to the middle.

@@ -14,6 +14,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/topology/bandwidth_key.h"
 
 namespace skippipe {
 
@@ -42,6 +43,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     tabs->addTab(matrix_, tr("Matrix"));
     tabs->addTab(stages_, tr("Stages"));
     tabs->addTab(devices_, tr("Devices"));
+    new BandwidthKey(document, *canvas_, *tabs);  // theirs
     connect(matrix_, &MatrixPanel::told, this, &DesignPage::told);
 
     auto* middle = new QSplitter(Qt::Vertical);

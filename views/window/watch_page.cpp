@@ -225,12 +225,12 @@ QWidget* WatchPage::timeline_bar() {
     runs_->setMinimumWidth(160);
     runs_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     runs_->setMinimumContentsLength(30);
-    colour_->addItems(
-        {tr("Colour by operation"), tr("Colour by stage"), tr("Colour by microbatch"), tr("Colour by cause")});
+    colour_->addItems({tr("By operation"), tr("By stage"), tr("By microbatch"), tr("By cause")});
+    colour_->setToolTip(tr("What the colours of spans and waits tell apart"));
     colour_->setAccessibleName(tr("Colour by"));
     colour_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    colour_->setMinimumWidth(112);
-    colour_->setMinimumContentsLength(19);
+    colour_->setMinimumWidth(124);
+    colour_->setMinimumContentsLength(12);
     follow_->setChecked(true);
     follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
     run_words_->setProperty("role", "secondary");
