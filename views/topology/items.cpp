@@ -286,7 +286,8 @@ void LinkItem::follow_ends() {
 
 void LinkItem::settle_depth() {
     const bool is_marked = isSelected() || hovered || critical || fault_level > 0 || fails;
-    setZValue(joins_edges_ && !is_marked ? -3 : -1);
+    setZValue((joins_edges_ && !is_marked ? -3 : -1) -
+              (apart ? 0.1 : 0));  // beneath those that lead to what is selected
 }
 
 QRectF LinkItem::boundingRect() const {

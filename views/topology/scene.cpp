@@ -369,7 +369,10 @@ void TopologyScene::set_links_apart() {
     for (auto* link : links_) {
         const auto& key = link->key();
         const bool leads = s.links.contains(key) || ends.contains(key.from) || ends.contains(key.to);
-        if (link->apart != (any && !leads)) link->apart = !link->apart, link->update();
+        if (link->apart == (any && !leads)) continue;
+        link->apart = !link->apart;
+        link->settle_depth();
+        link->update();
     }
 }
 
