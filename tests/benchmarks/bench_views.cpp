@@ -534,6 +534,8 @@ void canvas_frames(int nodes, int links, bool regions, double goal_ms) {
         run_events(50);
         document.undo_stack().undo();
     }
+    print_frames(name + ", another node is selected", goal_ms,
+                 [&](int i) { selection.select({.nodes = {"n" + std::to_string(100 + i % 7)}}); });
     selection.select({});
     const QPoint middle = view.viewport()->rect().center();
     mouse(*view.viewport(), QEvent::MouseButtonPress, middle, Qt::MiddleButton, Qt::MiddleButton);
