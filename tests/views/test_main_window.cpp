@@ -111,6 +111,20 @@ private Q_SLOTS:
         QTRY_VERIFY(form->widget()->width() <= form->viewport()->width());
     }
 
+    /// Beside runs the bar does not pass for theirs.
+    void the_bar_says_that_it_is_the_draft() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.document().start_new({});
+        const QString state = window.bar().state_words();
+        for (const auto workspace : {MainWindow::watch, MainWindow::compare}) {
+            window.show_workspace(workspace);
+            QCOMPARE(window.bar().state_words(), QString("draft"));
+        }
+        window.show_workspace(MainWindow::design);
+        QCOMPARE(window.bar().state_words(), state);
+    }
+
     void every_bundled_experiment_is_a_template() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

@@ -63,6 +63,7 @@ std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList
 /// What its runs have in common, and which they are.
 QString row_name(const QString& words, const std::vector<RunData>& runs, const RaceGroup& group) {
     std::vector<RunId> ids;
+    ids.reserve(group.runs.size());
     for (const std::size_t run : group.runs) ids.push_back(runs[run].info.id);
     const QString numbers = run_numbers(ids);
     if (words.startsWith(numbers + ',', Qt::CaseInsensitive)) return words;

@@ -189,6 +189,7 @@ void MainWindow::show_workspace(Workspace workspace) {
     }
     pages_->setCurrentIndex(workspace);
     rail_->button(workspace)->setChecked(true);
+    bar_->set_is_in_sight(workspace == design);
     // Keys go to what the workspace is about.
     QWidget* main_views[] = {&design_->canvas(), &watch_->timeline(), &compare_->list().view()};
     main_views[workspace]->setFocus();

@@ -110,12 +110,16 @@ void TopBar::follow() {
         name_->setCursorPosition(0);
     }
     const bool saved = !document_.file().empty() && !document_.is_modified();
-    state_->setText(document_.file_has_faults() ? tr("has faults")
-                    : saved                     ? tr("saved")
-                    : document_.is_modified()   ? tr("edited")
-                                                : tr("template"));
-    state_->setToolTip(document_.file().empty() ? tr("No file yet")
-                                                : QString::fromStdString(document_.file().string()));
+    const QString state = document_.file_has_faults() ? tr("has faults")
+                          : saved                     ? tr("saved")
+                          : document_.is_modified()   ? tr("edited")
+                                                      : tr("template");
+    state_->setText(is_in_sight_ ? state : tr("draft"));
+    const QString file =
+        document_.file().empty() ? tr("No file yet") : QString::fromStdString(document_.file().string());
+    state_->setToolTip(
+        is_in_sight_ ? file
+                     : tr("What Design draws and Launch would start, not the run in sight: %1\n%2").arg(state, file));
     // Without tensors nothing is trained: it is not called so.
     launch_->setText(e.execution.compute == Compute::cost ? tr("Simulate") : tr("Launch"));
     const QSignalBlocker quiet(skip_);
@@ -130,6 +134,11 @@ void TopBar::follow() {
     skip_words_->setToolTip(skip_->toolTip());
     planner_->setCurrentText(QString::fromStdString(e.pipeline.planner));
     planner_->setToolTip(planner_->currentData(Qt::ToolTipRole).toString());
+}
+
+void TopBar::set_is_in_sight(bool on) {
+    is_in_sight_ = on;
+    follow();
 }
 
 void TopBar::set_launch(const QString& why_not) {

@@ -20,6 +20,10 @@ public:
     /// Launch is off while `why_not` says something; it becomes the button's tooltip.
     void set_launch(const QString& why_not);
     void set_stop(bool possible);
+    /// Whether the experiment is what is looked at; beside runs it says that it is a draft.
+    void set_is_in_sight(bool on);
+    /// "edited", "draft".
+    QString state_words() const { return state_->text(); }
     /// Whether a run goes on that can be given more iterations; else the button is not there.
     void set_extend(bool possible) { extend_->setVisible(possible); }
     /// What the pause button does; `told`: the run was told and has not done it yet.
@@ -48,6 +52,7 @@ private:
     QDoubleSpinBox* skip_;
     QComboBox* planner_;
     QPushButton *launch_, *pause_, *stop_, *extend_;
+    bool is_in_sight_ = true;
     Pause pause_does_ = Pause::impossible;
 };
 
