@@ -9,6 +9,7 @@
 #include "core/analysis/ranking.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -47,11 +48,6 @@ QString behind_words(const std::vector<const RunData*>& runs, std::size_t quicke
     return words.join(QStringLiteral(", "));
 }
 
-QString sentence(QString words) {
-    if (!words.isEmpty()) words[0] = words[0].toUpper();
-    return words;
-}
-
 Headline best_one(const std::vector<const RunData*>& runs, const Ranking& ranking) {
     const bool by_loss = ranking.by == Ranking::By::loss;
     const RunInfo &best = runs[ranking.best]->info, &other = runs[ranking.other]->info;
@@ -86,7 +82,7 @@ Headline quickest_one(const std::vector<const RunData*>& runs, const Paces& pace
     const RunInfo& quickest = runs[paces.quickest]->info;
     const QString why = instead_words(runs, paces.quickest, paces.slowest);
     return {QObject::tr("Shortest iteration of the network"), quickest.id, duration(*quickest.iteration_s),
-            sentence(behind_words(runs, paces.quickest)) +
+            capitalised(behind_words(runs, paces.quickest)) +
                 (why.isEmpty() ? QString{} : QObject::tr(". It has %1").arg(why))};
 }
 

@@ -5,6 +5,7 @@
 
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -67,7 +68,7 @@ QString row_name(const QString& words, const std::vector<RunData>& runs, const R
     for (const std::size_t run : group.runs) ids.push_back(runs[run].info.id);
     const QString numbers = run_numbers(ids);
     if (words.startsWith(numbers + ',', Qt::CaseInsensitive)) return words;
-    return QObject::tr("%1: %2").arg(numbers.left(1).toUpper() + numbers.mid(1), words);
+    return QObject::tr("%1: %2").arg(capitalised(numbers), words);
 }
 
 }  // namespace

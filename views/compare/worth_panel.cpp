@@ -292,11 +292,11 @@ void WorthPanel::take(double skip_ratio, const Planned& planned, int serial) {
 void WorthPanel::draw() {
     const std::string metric = metric_->currentData().toString().toStdString();
     std::map<double, SkipMeasured> measured;
-    std::set<double> ratios;
+    trained_.clear();
     for (const auto& run : shown_) {
         auto curve = curve_points(run.metrics, metric, WorkAxis::tokens);
         if (curve.empty()) continue;
-        ratios.insert(run.skip_ratio);
+        trained_[run.skip_ratio].push_back(run.id);
         const auto planned = planned_.find(run.skip_ratio);
         if (planned == planned_.end() || !planned->second.measured) continue;
         auto& one = measured.try_emplace(run.skip_ratio, *planned->second.measured).first->second;
@@ -317,7 +317,7 @@ void WorthPanel::draw() {
     const auto& experiment = document_.experiment();
     empty_->setText(
         shown_.empty()     ? tr("Select runs at different skip ratios to see what each takes on the drawn network")
-        : ratios.empty()   ? tr("The selected runs have no values of this kind")
+        : trained_.empty() ? tr("The selected runs have no values of this kind")
         : stopped_         ? tr("Stopped before a skip ratio was planned")
         : planning_ || any ? tr("Planning the drawn network at each skip ratio…")
         : planned_.empty()
@@ -350,15 +350,6 @@ QString WorthPanel::what_is_left_out() const {
     return words;
 }
 
-std::vector<RunId> WorthPanel::runs_at(double skip_ratio) const {
-    const std::string metric = metric_->currentData().toString().toStdString();
-    std::vector<RunId> runs;
-    for (const auto& run : shown_)
-        if (run.skip_ratio == skip_ratio && !curve_points(run.metrics, metric, WorkAxis::tokens).empty())
-            runs.push_back(run.id);
-    return runs;
-}
-
 void WorthPanel::fill_table() {
     const bool has_money = figure_->isEnabled();
     QStringList heads{tr("Skip ratio"), tr("Of the first"), tr("p"), tr("Network time")};
@@ -375,7 +366,7 @@ void WorthPanel::fill_table() {
                           chance_words(compared.p), money_or_time(row, row.network_s, duration)};
         if (has_money) cells << money_or_time(row, row.money, three_digits);
         cells << duration(row.iteration_s) << money_or_time(row, row.iterations, whole_number)
-              << tr("%1 of %2: %3").arg(row.there).arg(row.runs).arg(run_numbers(runs_at(row.skip_ratio)));
+              << tr("%1 of %2: %3").arg(row.there).arg(row.runs).arg(run_numbers(trained_.at(row.skip_ratio)));
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);

@@ -76,8 +76,6 @@ private:
     void draw();
     void draw_curve();
     void fill_table();
-    /// Those that were trained at it.
-    std::vector<RunId> runs_at(double skip_ratio) const;
     QString what_is_left_out() const;
 
     const Document& document_;
@@ -100,6 +98,7 @@ private:
     Experiment planned_of_;              ///< whose plans these are
     std::map<double, Planned> planned_;  ///< by skip ratio
     SkipWorths worths_;
+    std::map<double, std::vector<RunId>> trained_;  ///< by skip ratio: the runs that have values of the chosen kind
 };
 
 }  // namespace skippipe

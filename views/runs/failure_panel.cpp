@@ -136,7 +136,9 @@ LossKey::LossKey(QWidget* parent) : QToolButton(parent) {
     setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     setAutoRaise(true);
     setObjectName("loss_key");
-    setToolTip(tr("Drawn so: a node that is lost, full red until that was known. Shows what it cost"));
+    setToolTip(
+        tr("Drawn so: a node that is lost, full red until that was known. A click leads from loss to loss and shows "
+           "what they cost"));
     setIconSize({20, 12});
     draw_key();
     hide();

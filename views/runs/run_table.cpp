@@ -9,6 +9,7 @@
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -52,9 +53,7 @@ bool has_tag(const RunInfo& run, const std::string& tag) {
 
 QString state_words(const RunInfo& run) {
     const std::string_view name = state_name(run);
-    QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
-    if (!text.isEmpty()) text[0] = text[0].toUpper();
-    return text;
+    return capitalised(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
 }
 
 void RunTable::set_runs(const std::vector<RunInfo>& runs) {

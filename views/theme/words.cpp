@@ -19,6 +19,11 @@ QString without_unit(QString key) {
 
 }  // namespace
 
+QString capitalised(QString words) {
+    if (!words.isEmpty()) words[0] = words[0].toUpper();
+    return words;
+}
+
 QString label_of(const char* key) {
     // Where the key says it in the wrong order.
     static const std::map<std::string_view, const char*> words{
@@ -36,9 +41,7 @@ QString label_of(const char* key) {
         {"rejoin_after_s", "Lasts for"},
     };
     if (const auto known = words.find(key); known != words.end()) return QObject::tr(known->second);
-    QString text = without_unit(QString::fromUtf8(key)).replace('_', ' ');
-    if (!text.isEmpty()) text[0] = text[0].toUpper();
-    return text;
+    return capitalised(without_unit(QString::fromUtf8(key)).replace('_', ' '));
 }
 
 QString place_words(const std::string& pointer) {

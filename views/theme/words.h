@@ -7,6 +7,8 @@
 
 namespace skippipe {
 
+/// "Run 4" of "run 4".
+QString capitalised(QString words);
 /// What a field is called where people read it: "Samples per microbatch" of "microbatch_samples".
 QString label_of(const char* key);
 /// What a JSON pointer into the document points at: "Skip ratio" of "/pipeline/skip_ratio", "n3, memory", and of an

@@ -8,6 +8,7 @@
 #include <QImage>
 
 #include "views/imgui/atlas.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 
@@ -99,9 +100,7 @@ QColor outage_ink(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.75 :
 
 QString cause_words(IdleCause cause) {
     const auto words = describe(cause);
-    QString text = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
-    if (!text.isEmpty()) text[0] = text[0].toUpper();
-    return text;
+    return capitalised(QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())));
 }
 
 }  // namespace skippipe

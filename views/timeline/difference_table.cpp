@@ -11,6 +11,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -26,8 +27,7 @@ QString span_name(const PlanDifference& one, const TimelineData& data) {
                    : QObject::tr("a node outside");
     };
     const auto kind = to_string(one.done.kind);
-    QString words = QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('-', ' ');
-    words[0] = words[0].toUpper();
+    QString words = capitalised(QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('-', ' '));
     if (one.done.microbatch >= 0) words += ' ' + QString::number(one.done.microbatch);
     return is_on_line(one.done.kind) ? QObject::tr("%1, %2 to %3").arg(words, name(one.lane), name(one.done.to_node))
                                      : QObject::tr("%1 on %2").arg(words, name(one.lane));

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "views/theme/numbers.h"
+#include "views/theme/words.h"
+#include "views/timeline/colours.h"
 #include "views/timeline/follow.h"
 #include "views/timeline/timeline_view.h"
 
@@ -21,9 +23,8 @@ QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& da
                    : QObject::tr("a node outside");
     };
     const std::string_view kind = to_string(span.kind);
-    QString title =
-        QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' ');
-    if (!title.isEmpty()) title[0] = title[0].toUpper();
+    QString title = capitalised(
+        QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' '));
     if (span.kind == SpanKind::transfer_reduction) title = QObject::tr("Reduction of stage %1").arg(span.stage);
     title += is_on_line(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node))
                                    : QObject::tr(" on %1").arg(name(lane));
@@ -269,9 +270,7 @@ static QStringList describe_ring(int stage, const TimelineData& data) {
 }
 
 QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
-    const std::string_view words = describe(gap.cause);
-    QString why = QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
-    if (!why.isEmpty()) why[0] = why[0].toUpper();
+    QString why = cause_words(gap.cause);
     const double length_s = gap.end_s - gap.start_s;
     if (gap.cause == IdleCause::node_down)
         if (const int lane = lane_named(node, data); lane >= 0)

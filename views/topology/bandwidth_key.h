@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <utility>
-
 #include <QTabWidget>
 
 #include "views/document/document.h"

@@ -106,7 +106,8 @@ void WatchPage::refresh() {
         const bool goes_on = data->info.state == RunState::running;
         zoom_.set_follows(goes_on);
         zoom_.set_extent(data->lanes->extent_s());
-        if (goes_on ? zoom_.extent() > 2 * iteration : data->info.iterations_done > most_whole_iterations)
+        const bool is_long = goes_on || data->info.iterations_done > most_whole_iterations;
+        if (is_long && zoom_.extent() > 2 * iteration)
             zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
         else
             zoom_.show_all();
