@@ -41,12 +41,12 @@ class TestFailureOptions : public QObject {
 
     Output run(QStringList arguments) const { return call("run", std::move(arguments)); }
 
-    Output call(const QString& verb, QStringList arguments) const {
+    Output call(const QString& verb, QStringList arguments, bool as_json = true) const {
         QProcess process;
         arguments.prepend(verb);
-        process.start(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"), arguments << "--json"
-                                                                              << "--db"
-                                                                              << folder_.filePath("record.sqlite"));
+        arguments << "--db" << folder_.filePath("record.sqlite");
+        if (as_json) arguments << "--json";
+        process.start(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe"), arguments);
         Output output;
         if (process.waitForFinished(60'000)) output.exit_code = process.exitCode();
         if (process.state() != QProcess::NotRunning) process.kill(), process.waitForFinished();
@@ -114,6 +114,8 @@ private Q_SLOTS:
         const auto shown = call("show", {QString::number(made.id)}).json();
         QCOMPARE(shown["events"].toArray().size(), static_cast<qsizetype>(events.size()));
         QCOMPARE(shown["summary"].toObject()["idle_iterations"].toInt(), made.iterations);
+        const auto told = call("show", {QString::number(made.id)}, false).out;
+        for (const auto& event : events) QVERIFY2(told.contains(event.what.c_str()), told);
     }
 
     /// A fork has those of the run it begins in, and its own.
