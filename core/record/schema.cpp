@@ -278,7 +278,9 @@ SQLite::Database open(const std::filesystem::path& file, OpenMode mode) {
     looks_like_record(path);
     return told(path, [&] {
         const int create = mode == OpenMode::create ? SQLite::OPEN_CREATE : 0;
-        SQLite::Database database{path.string(), SQLite::OPEN_READWRITE | create, busy_timeout_ms};
+        // Whoever has a connection uses it from one thread at a time: SQLite need not lock it at every value bound.
+        SQLite::Database database{path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX | create,
+                                  busy_timeout_ms};
         // The first schema goes through the rollback journal, so that the header says at once whose file it is.
         migrate(database, migrations(), path);
         use_wal(database);

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/messages.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
+#include "core/run/span_text.h"
 
 namespace skippipe::protocol {
 
 using nlohmann::json;
 
 namespace {
-
-json write(const Span& s) {
-    return json::array(
-        {static_cast<int>(s.kind), s.node, s.to_node, s.stage, s.microbatch, s.ready_s, s.start_s, s.end_s, s.bytes});
-}
 
 json write(const Fault& f) { return {{"pointer", f.pointer}, {"what", f.what}, {"why", f.why}, {"remedy", f.remedy}}; }
 
@@ -34,12 +32,6 @@ Faults read_faults(const json& v) {
     Faults faults;
     for (const auto& f : v) faults.push_back(read_fault(f));
     return faults;
-}
-
-Span read_span(const json& v) {
-    const int kind = v.at(0).get<int>();
-    if (kind < 0 || kind > static_cast<int>(last_span_kind)) throw std::out_of_range("unknown kind of span");
-    return {static_cast<SpanKind>(kind), v.at(1), v.at(2), v.at(3), v.at(4), v.at(5), v.at(6), v.at(7), v.at(8)};
 }
 
 struct Writer {
@@ -65,8 +57,6 @@ struct Writer {
                 {"bits_per_byte", m.result.bits_per_byte}};
     }
     json operator()(const Iterated& m) const {
-        json spans = json::array();
-        for (const auto& span : m.spans) spans.push_back(write(span));
         return {{"type", "iterated"},
                 {"iteration", m.iteration},
                 {"offset_s", m.offset_s},
@@ -77,7 +67,6 @@ struct Writer {
                 {"loss_tokens", m.result.tokens},
                 {"gradient_norm", m.result.gradient_norm},
                 {"stage_tokens", m.result.stage_tokens},
-                {"spans", std::move(spans)},
                 {"devices", to_json_text(m.devices)}};
     }
     json operator()(const Recovered& m) const {
@@ -201,8 +190,7 @@ Message read(const json& v) {
                     v.at("stage_tokens").get<std::vector<std::int64_t>>()},
                    {},
                    {}};
-        for (const auto& span : v.at("spans")) m.spans.push_back(read_span(span));
-        m.devices = read_device_report(v.at("devices").get<std::string>());
+        m.devices = read_device_report(v.at("devices").get_ref<const std::string&>());
         return m;
     }
     if (type == "recovered")
@@ -274,13 +262,15 @@ Message read(const json& v) {
 template <class Read>
 auto guarded(const std::string& line, Read read) {
     try {
-        return read(json::parse(line));
+        return read();
     } catch (const std::exception& error) {
         throw InputError("worker", std::string("unreadable message: ") + error.what(),
                          "coordinator and worker must be of one build",
                          "Rebuild both, or report what was printed: " + line.substr(0, 120));
     }
 }
+
+constexpr char before_spans = '\t';  ///< never within JSON, where it is written as an escape
 
 }  // namespace
 
@@ -317,7 +307,9 @@ Command read_command(const json& v) {
 }  // namespace
 
 std::string encode(const Command& command) { return std::visit(CommandWriter{}, command).dump(); }
-Command decode_command(const std::string& line) { return guarded(line, read_command); }
+Command decode_command(const std::string& line) {
+    return guarded(line, [&] { return read_command(json::parse(line)); });
+}
 
 std::string encode(const Job& job) {
     return json{{"experiment", job.experiment_json},
@@ -337,7 +329,8 @@ std::string encode(const Job& job) {
 }
 
 Job decode_job(const std::string& line) {
-    return guarded(line, [](const json& v) {
+    return guarded(line, [&] {
+        const json v = json::parse(line);
         return Job{v.at("experiment"),
                    v.at("plan"),
                    v.at("base_dir"),
@@ -362,9 +355,19 @@ std::string describe(const WentBack& m) {
 }
 
 std::string encode(const Message& message) {
-    return std::visit(Writer{}, message).dump(-1, ' ', false, json::error_handler_t::replace);
+    auto line = std::visit(Writer{}, message).dump(-1, ' ', false, json::error_handler_t::replace);
+    if (const auto* iterated = std::get_if<Iterated>(&message)) line += before_spans + to_text(iterated->spans);
+    return line;
 }
 
-Message decode(const std::string& line) { return guarded(line, read); }
+Message decode(const std::string& line) {
+    return guarded(line, [&] {
+        const auto json_end = std::min(line.find(before_spans), line.size());
+        Message message = read(json::parse(std::string_view(line).substr(0, json_end)));
+        if (json_end < line.size())
+            std::get<Iterated>(message).spans = read_spans(std::string_view(line).substr(json_end + 1));
+        return message;
+    });
+}
 
 }  // namespace skippipe::protocol

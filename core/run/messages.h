@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the run's coordinator and rank 0 say to each other, typed both ways; as text one JSON value a line.
+// What the run's coordinator and rank 0 say to each other, typed both ways; as text one JSON value a line,
+// behind which an iteration has its spans.
 #pragma once
 #include <cstdint>
 #include <limits>

@@ -17,9 +17,11 @@
 #include "core/experiment/io.h"
 #include "core/run/coordinator.h"
 #include "core/run/session.h"
+#include "core/run/span_text.h"
 #include "plugins/planners/all.h"
 
 using namespace skippipe;
+using namespace std::string_literals;
 using nlohmann::json;
 
 namespace {
@@ -65,7 +67,8 @@ std::string bytes_changed(std::string text, Rng& rng) {
 
 /// A value somewhere in it becomes another one: of its type, but absurd, or of another type.
 std::string value_changed(const std::string& text, Rng& rng) {
-    auto message = json::parse(text);
+    const auto json_end = std::min(text.find('\t'), text.size());  // spans follow
+    auto message = json::parse(text.substr(0, json_end));
     const auto places = message.flatten();
     auto place = places.begin();
     std::advance(place, static_cast<std::ptrdiff_t>(rng.below(places.size())));
@@ -75,7 +78,7 @@ std::string value_changed(const std::string& text, Rng& rng) {
     const auto& values = number ? numbers : others;
     if (place.key() == "/type") return text;
     message[json::json_pointer(place.key())] = values[rng.below(values.size())];
-    return message.dump();
+    return message.dump() + text.substr(json_end);
 }
 
 std::string changed(const std::string& text, Rng& rng) {
@@ -146,6 +149,20 @@ private Q_SLOTS:
             const auto text = protocol::encode(command);
             QCOMPARE(protocol::encode(protocol::decode_command(text)), text);
         }
+    }
+
+    void spans_come_back_to_the_last_bit() {
+        const std::vector<Span> spans{
+            {SpanKind::forward, 1, -1, 1, 2, 0, 1.0 / 3, 0.1 + 0.2, 0},
+            {SpanKind::transfer_reduction, 19, 3, 0, -1, 5e-324, 1.7976931348623157e308, 1e-9, 123456789.5}};
+        QVERIFY(protocol::read_spans(protocol::to_text(spans)) == spans);
+        QVERIFY(protocol::read_spans("").empty());
+        const auto text = protocol::to_text({spans.front()});
+        for (const auto& wrong :
+             {text.substr(0, text.size() - 1), text + "1 ", text.substr(2), "11" + text.substr(1),
+              "-1" + text.substr(1), "0 1 -1 1 2 0 nan 1 0 "s, "0 1 -1 1 2 0 inf 1 0 "s, "0 1 -1 1 2 0 1e999 1 0 "s,
+              "0 1 99999999999 1 2 0 1 1 0 "s, "0 1 -1 1 2  0 1 1 0 "s, "0 1.5 -1 1 2 0 1 1 0 "s, " " + text})
+            QVERIFY_EXCEPTION_THROWN(protocol::read_spans(wrong), std::out_of_range);
     }
 
     /// Read, and then it says the same again, or refused by an InputError or a PeerFault.
