@@ -366,6 +366,7 @@ void TopologyScene::set_links_apart() {
         if (s.regions.contains(region)) ends.insert(id);
     }
     const bool any = !ends.empty() || !s.links.empty();
+    int stepped = 0;
     for (auto* link : links_) {
         const auto& key = link->key();
         const bool leads = s.links.contains(key) || ends.contains(key.from) || ends.contains(key.to);
@@ -373,7 +374,9 @@ void TopologyScene::set_links_apart() {
         link->apart = !link->apart;
         link->settle_depth();
         link->update();
+        ++stepped;
     }
+    if (stepped > 0) Q_EMIT links_stepped(stepped);
 }
 
 void TopologyScene::read_selection() {

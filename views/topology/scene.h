@@ -80,7 +80,8 @@ public:
     std::vector<QGraphicsItem*> moving_items() const;
 
 Q_SIGNALS:
-    void drag_changed();  ///< nodes begin to move or come to rest
+    void drag_changed();            ///< nodes begin to move or come to rest
+    void links_stepped(int links);  ///< so many step back, or come forth again
     void empty_place_double_clicked(QPointF place);
     void region_opened(RegionItem* region);  ///< double-clicked while folded because it is far away
     void told(const QString& what);          ///< why a gesture did nothing

@@ -26,8 +26,9 @@ namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6, most_fitted_zoom = 2.5;
 constexpr double least_fitted_width = 600, least_fitted_height = 300;
 constexpr int most_words_width = 420;
-constexpr int folded_room = 60;         ///< pixels beside folded regions at the edges, both together
-constexpr std::size_t most_sharp = 60;  ///< items that are drawn without stairs while they move
+constexpr int folded_room = 60;          ///< pixels beside folded regions at the edges, both together
+constexpr std::size_t many_links = 400;  ///< from here on a picture with soft edges takes longer than a frame
+constexpr std::size_t most_sharp = 60;   ///< items that are drawn without stairs while they move
 }  // namespace
 
 TopologyView::TopologyView(Document& document, SelectionModel& selection, bool editable, QWidget* parent)
@@ -59,6 +60,9 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
         if (words_shown_ != scene_.reduction_words()) viewport()->update();
     });
     connect(&scene_, &TopologyScene::drag_changed, this, &TopologyView::begin_or_end_drag);
+    connect(&scene_, &TopologyScene::links_stepped, this, [this] {
+        if (document_.experiment().topology.links.size() >= many_links) draw_quickly();
+    });
     connect(&scene_, &TopologyScene::empty_place_double_clicked, this, [this](QPointF place) { add_node_at(place); });
     connect(&scene_, &TopologyScene::told, this, &TopologyView::told);
     connect(&scene_, &TopologyScene::region_opened, this, [this](RegionItem* region) {
