@@ -31,6 +31,7 @@ struct EvaluateOptions {
     std::string run, weights, beside, beside_weights, omit = "all", base_dir;
     std::uint64_t seed = 1;
     int samples = 64, windows = 0, threads = 0;
+    bool progress = false;
 };
 
 /// A run's model, and where its weights and its data lie.
@@ -154,16 +155,26 @@ std::vector<std::vector<int>> sets_of(const EvaluateOptions& options, int stages
     return {{}, {set.begin(), set.end()}};
 }
 
-/// The share on one line that is rewritten; nothing where standard error is no terminal.
-class ShareLine {
+/// How far it is: on one line of a terminal that is rewritten, or, for programs, a line of JSON for each percent.
+class Progress {
 public:
-    explicit ShareLine(bool wanted) : shows_(wanted && ::isatty(STDERR_FILENO) != 0) {}
-    ~ShareLine() {
-        if (shows_) std::cerr << "\r\033[K";
+    enum class Shows { nothing, terminal, lines };
+    explicit Progress(Shows shows) : shows_(shows) {}
+    ~Progress() {
+        if (shows_ == Shows::terminal) std::cerr << "\r\033[K";
     }
     void show(RunId run, const protocol::Preparing& m) {
-        if (!shows_) return;
-        if (m.what != what_) what_ = m.what, began_ = Clock::now();
+        if (shows_ == Shows::nothing) return;
+        const bool begins = m.what != what_;
+        if (begins) what_ = m.what, began_ = Clock::now();
+        const int percent = static_cast<int>(100 * m.share);
+        if (shows_ == Shows::lines) {
+            if (begins || percent != percent_)
+                std::cout << nlohmann::ordered_json{{"run", run}, {"what", m.what}, {"share", m.share}}.dump()
+                          << std::endl;
+            percent_ = percent;
+            return;
+        }
         const double elapsed_s = std::chrono::duration<double>(Clock::now() - began_).count();
         std::cerr << fmt::format("\r\033[Krun {}: {} {:.0f} %", run, m.what, 100 * m.share);
         if (m.share > 0.01) std::cerr << fmt::format(", {} left", format_seconds(elapsed_s / m.share - elapsed_s));
@@ -172,10 +183,16 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    bool shows_;
+    Shows shows_;
     std::string what_;
+    int percent_ = -1;
     Clock::time_point began_ = Clock::now();
 };
+
+Progress::Shows progress_of(const EvaluateOptions& options, const Context& context) {
+    if (options.progress) return Progress::Shows::lines;
+    return !context.json && ::isatty(STDERR_FILENO) != 0 ? Progress::Shows::terminal : Progress::Shows::nothing;
+}
 
 InputError lost_worker(RunId run, const std::string& how) {
     return {"worker",
@@ -186,7 +203,7 @@ InputError lost_worker(RunId run, const std::string& how) {
 
 /// Starts a worker and waits for what it finds. Nothing where it was stopped.
 std::optional<protocol::Evaluated> compute(const Subject& subject, const std::vector<std::vector<int>>& sets,
-                                           const EvaluateOptions& options, bool talk) {
+                                           const EvaluateOptions& options, Progress::Shows shows) {
     const auto& frozen = subject.frozen;
     const protocol::Job job{.experiment_json = to_text(frozen.experiment),
                             .plan_json = to_json(frozen.plan, frozen.problem, nullptr).dump(),
@@ -196,14 +213,15 @@ std::optional<protocol::Evaluated> compute(const Subject& subject, const std::ve
                             .omitted = sets};
     WorkerGroup worker(job, 1, false);
     std::optional<protocol::Evaluated> found;
-    ShareLine line(talk);
+    Progress progress(shows);
     protocol::Message message;
     for (bool stopping = false;;) {
         if (interrupted() && !std::exchange(stopping, true)) worker.send(protocol::Stop{});
         const auto read = worker.read(message, 0.2);
         if (read == RankGroup::Read::closed) throw lost_worker(subject.run.id, worker.wait(1));
         if (read == RankGroup::Read::timeout) continue;
-        if (const auto* preparing = std::get_if<protocol::Preparing>(&message)) line.show(subject.run.id, *preparing);
+        if (const auto* preparing = std::get_if<protocol::Preparing>(&message))
+            progress.show(subject.run.id, *preparing);
         if (auto* evaluated = std::get_if<protocol::Evaluated>(&message)) found = std::move(*evaluated);
         if (const auto* failed = std::get_if<protocol::Failed>(&message)) throw InputError(failed->faults);
         if (std::holds_alternative<protocol::Done>(message)) break;
@@ -212,10 +230,10 @@ std::optional<protocol::Evaluated> compute(const Subject& subject, const std::ve
     return found;
 }
 
-std::optional<Result> evaluate_one(const Subject& subject, const EvaluateOptions& options, bool talk) {
+std::optional<Result> evaluate_one(const Subject& subject, const EvaluateOptions& options, Progress::Shows shows) {
     const int stages = static_cast<int>(subject.frozen.plan.stages.size());
     const auto sets = sets_of(options, stages);
-    const auto found = compute(subject, sets, options, talk);
+    const auto found = compute(subject, sets, options, shows);
     if (!found) return std::nullopt;
     if (found->loss_nats.size() != sets.size())
         throw InputError("worker", fmt::format("{} losses for {} sets", found->loss_nats.size(), sets.size()),
@@ -333,7 +351,7 @@ void evaluate(const EvaluateOptions& options, Context& context) {
     }
     std::vector<Result> results;
     for (const auto& subject : subjects) {
-        auto result = evaluate_one(subject, options, !context.json);
+        auto result = evaluate_one(subject, options, progress_of(options, context));
         if (!result) {
             std::cerr << "stopped: nothing was recorded\n";
             context.exit_code = run_failed;
@@ -380,6 +398,8 @@ void add_evaluate(CLI::App& app, Context& context) {
                      "Where relative paths of the runs' data start; default: as its checkpoint says, else here");
     verb->add_option("--threads", options->threads, "Workers; default: one a core; never changes the losses")
         ->check(CLI::Range(1, 1024));
+    verb->add_flag("--progress", options->progress,
+                   "Say how far it is on standard output, a line of JSON for each percent");
     verb->callback([options, &context] { evaluate(*options, context); });
 }
 

@@ -17,6 +17,8 @@
 #include "tests/views/borrowed.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/curve_ticks.h"
+#include "views/curves/end_labels.h"
+#include "views/curves/plot.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -446,6 +448,47 @@ private Q_SLOTS:
         panel.show_runs(borrowed({&first}));
         chart.set_crosshair({});
         QCOMPARE(chart.readout(), QString("Training\nValidation"));
+    }
+
+    void labels_do_not_touch() {
+        using Places = std::vector<double>;
+        QCOMPARE(spread({10, 50, 90}, 12, 0, 100), (Places{10, 50, 90}));
+        QCOMPARE(spread({50, 52, 48}, 10, 0, 100), (Places{50, 60, 40}));
+        QCOMPARE(spread({99, 98}, 12, 0, 100), (Places{100, 88}));
+        QCOMPARE(spread({5, 5, 5}, 60, 0, 100), (Places{0, 50, 100}));
+        QVERIFY(spread({}, 12, 0, 100).empty());
+    }
+
+    /// Of several runs their number and last value in sight, from top to bottom as the curves end; discs have none.
+    void curves_are_labelled_at_their_ends() {
+        const RunData first = run_of(1, 11), second = run_of(2, 5);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"loss"});
+        panel.show_runs(borrowed({&first, &second}), 1);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto& chart = *panel.charts()[0];
+        const auto label = [&](RunId run, std::size_t point) {
+            for (const auto& curve : chart.set().curves)
+                if (curve.run == run && !curve.marks)
+                    return QStringLiteral("%1  %2").arg(run).arg(three_digits(curve.points.at(point).y));
+            return QString{};
+        };
+        QTRY_COMPARE(chart.end_words(), (QStringList{label(2, 4), label(1, 10)}));
+        chart.set_x_range(6, 8);
+        QTRY_COMPARE(chart.end_words(), QStringList{label(1, 8)});  // the other has ended
+        QCOMPARE(panel.key_text(), QString("Run 1, gpipe\nRun 2, gpipe"));
+        panel.show_runs(borrowed({&first}));
+        QTRY_COMPARE(chart.end_words(), QStringList{label(1, 10).section("  ", 1)});
+        QVERIFY2(panel.key_text().isEmpty(), "one run needs no key");
+        CurveChart narrow;
+        narrow.resize(200, 200);
+        narrow.show_set(chart.set(), false);
+        narrow.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&narrow));
+        narrow.plot().replot();
+        QVERIFY2(narrow.end_words().isEmpty(), "there is no room for them");
     }
 
     /// Where a run has no loss, the panel has the one button that shows what it has.

@@ -9,7 +9,9 @@
 
 #include <cmath>
 
+#include "views/curves/evaluate_bar.h"
 #include "views/curves/omission_panel.h"
+#include "views/runs/evaluator.h"
 #include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 
@@ -52,7 +54,8 @@ class TestOmissionPanel : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void what_was_not_evaluated_is_explained() {
-        OmissionPanel panel;
+        Evaluator evaluator({});
+        OmissionPanel panel(evaluator);
         panel.resize(700, 500);
         QVERIFY(says_why_empty(panel));
         RunData none;
@@ -69,7 +72,8 @@ private Q_SLOTS:
     }
 
     void the_command_is_that_for_the_runs_shown() {
-        OmissionPanel panel;
+        Evaluator evaluator({});
+        OmissionPanel panel(evaluator);
         QCOMPARE(panel.command(), QStringLiteral("skippipe evaluate latest"));
         RunData one, other;
         one.info.id = 5, other.info.id = 4;
@@ -77,13 +81,20 @@ private Q_SLOTS:
         QCOMPARE(panel.command(), QStringLiteral("skippipe evaluate 5"));
         panel.show_runs({&one, &other}, "/the runs/it's.sqlite");
         QCOMPARE(panel.command(), QStringLiteral("skippipe evaluate 5 --beside 4 --db '/the runs/it'\\''s.sqlite'"));
+        RunData third;
+        third.info.id = 9;
+        OmissionPanel of_three(evaluator);
+        of_three.show_runs({&one, &other, &third});
+        QCOMPARE(of_three.command(),
+                 QStringLiteral("skippipe evaluate 5 && skippipe evaluate 4 && skippipe evaluate 9"));
         QGuiApplication::clipboard()->clear();
-        panel.findChild<QPushButton*>()->click();
+        panel.findChild<QPushButton*>("copy_evaluation")->click();
         QCOMPARE(QGuiApplication::clipboard()->text(), panel.command());
     }
 
     void points_say_what_they_are() {
-        OmissionPanel panel;
+        Evaluator evaluator({});
+        OmissionPanel panel(evaluator);
         panel.resize(700, 500);
         const auto run = run_of(3, 1), twin = run_of(4, 2);
         panel.show_runs({&run, &twin});
@@ -102,7 +113,8 @@ private Q_SLOTS:
 
     /// Points lie where the axes say, in their run's colour: as drawn, not only as told.
     void points_are_drawn_at_their_places() {
-        OmissionPanel panel;
+        Evaluator evaluator({});
+        OmissionPanel panel(evaluator);
         panel.resize(700, 500);
         const auto run = run_of(3, 1), twin = run_of(4, 2);
         panel.show_runs({&run, &twin});
@@ -126,7 +138,8 @@ private Q_SLOTS:
     }
 
     void the_table_has_the_numbers() {
-        OmissionPanel panel;
+        Evaluator evaluator({});
+        OmissionPanel panel(evaluator);
         const auto run = run_of(3, 1), twin = run_of(4, 2);
         panel.show_runs({&run, &twin});
         const auto& table = panel.table();

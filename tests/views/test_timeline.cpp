@@ -334,8 +334,10 @@ private Q_SLOTS:
         QCOMPARE(view.selected().span->kind, SpanKind::transfer_reduction);
         QCOMPARE(data->longest_reduction(0, 20).span, view.selected().span);  // its queue counts
         QCOMPARE(data->statistics(1, 1, 0, 20).bytes, 12.0);
-        QVERIFY(describe_gap(*data->gap_at(2, 12), "c", *data).contains("for what b sends, over Oregon -> LA"));
-        QVERIFY(describe_gap(*data->gap_at(1, 13), "b", *data).contains("for what c sends, over uplink of c"));
+        const auto first = describe_gap(*data->gap_at(2, 12), "c", *data);
+        QVERIFY(first.contains("for what b sends") && first.contains(QString::fromUtf8("over Oregon → LA")));
+        const auto second = describe_gap(*data->gap_at(1, 13), "b", *data);
+        QVERIFY(second.contains("for what c sends") && second.contains("over uplink of c"));
         QSignalSpy spy(&view, &TimelineView::stage_activated);
         QTest::mouseClick(&view, Qt::LeftButton, {}, QPoint(16, qRound(view.place_of(0, 1).y())));
         QTRY_COMPARE(spy.count(), 1);

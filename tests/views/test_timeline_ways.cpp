@@ -130,8 +130,8 @@ private Q_SLOTS:
         QCOMPARE(holders.microbatches, std::vector<int>{0});
         QCOMPARE(holders.freed_by, 0);
         const QString words = plain(describe_gap(*held, data->lanes()[1].name, *data));
-        QVERIFY2(words.contains("forward of microbatch 1 is held back") && words.contains("held by microbatches 0") &&
-                     words.contains("backward of 0 frees"),
+        QVERIFY2(words.contains("held back the forward of microbatch 1") && words.contains("held by microbatches 0") &&
+                     words.contains("freed by the backward of microbatch 0"),
                  qPrintable(words));
     }
 
@@ -385,7 +385,7 @@ private Q_SLOTS:
         data.visit_gaps(1, 0, 100, 0, [&](const LaneGap& gap) {
             if (gap.cause == IdleCause::all_reduce) words = plain(describe_gap(gap, "A", data));
         });
-        QVERIFY2(words.contains(QString::fromUtf8("ring A → B → C → A, slowest B → C, ")), qPrintable(words));
+        QVERIFY2(words.contains(QString::fromUtf8("ring A → B → C → A\nslowest B → C, ")), qPrintable(words));
         const auto* ring = data.ring_of(1);
         QVERIFY(ring != nullptr && words.contains(plain({duration(ring->edges[ring->slowest].seconds)})));
         QVERIFY(data.ring_of(0) == nullptr);

@@ -301,7 +301,7 @@ private Q_SLOTS:
                                 .at_s = 0.5 * recorded.length(),
                                 .rejoin_after_s = 0.25 * recorded.length()});
         const RunId run = recorded.begin(recorder, cut);
-        Plan later = recorded.planned->plan;
+        Plan later = make_plan(recorded.experiment, *planners_.find("1f1b"), request_for(recorded.experiment))->plan;
         for (auto& path : later.paths) std::swap(path.nodes[1], path.nodes[2]);
         std::swap(later.stages[StageIndex(1)], later.stages[StageIndex(2)]);
         for (int i = 0; i < recorded_iterations; ++i) {
@@ -333,7 +333,25 @@ private Q_SLOTS:
         QVERIFY2(event->text().startsWith("1 node lost at"), qPrintable(event->text()));
         go_to(3.5);
         QVERIFY(event->isHidden());
+        // Groups of lanes, and what would help, are of that plan too.
+        for (auto* action : page.findChildren<QAction*>())
+            if (action->text() == "By stage") action->trigger();
+        const auto stage_of_lane = [&](int lane) {
+            for (const auto& group : page.timeline().groups())
+                if (std::find(group.lanes.begin(), group.lanes.end(), lane) != group.lanes.end())
+                    return QString::fromStdString(group.name);
+            return QString{};
+        };
+        QCOMPARE(stage_of_lane(1), QStringLiteral("Stage %1").arg(3 - first));
+        window->selection().select({.nodes = {"node-2"}});
+        page.findChild<QPushButton*>("ask_what_helps")->click();
+        const auto& problem = recorded.planned->problem;
+        const QString help = what_helps(problem, later, "node-2");
+        QVERIFY2(help != what_helps(problem, recorded.planned->plan, "node-2"), qPrintable(help));
+        QTRY_COMPARE_WITH_TIMEOUT(page.findChild<QLabel*>("what_helps")->text(), help, patient_ms);
+        window->selection().clear();
         go_to(0.25);
+        QCOMPARE(stage_of_lane(1), QStringLiteral("Stage %1").arg(first));
         QCOMPARE(scene.stage_of("node-2"), first);
     }
 

@@ -362,7 +362,8 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowExposed(window.get()));
         QVERIFY(window->theme_choice_now() == ThemeChoice::dark && theme().dark);
         QCOMPARE(window->watch_page().curves().choices(), charts);
-        QCOMPARE(window->compare_page().curves().choices(), (QStringList{"iteration", "loss"}));
+        QCOMPARE(window->compare_page().curves().choices(),
+                 (QStringList{"iteration", "loss", "iteration_s", "idle_share", "bytes_sent"}));
         QCOMPARE(window->height(), 700);
         // Newer Qt keeps a restored window within its screen, which has 800 pixels here.
         const bool kept = window->width() == 1100;

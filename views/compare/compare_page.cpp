@@ -12,11 +12,13 @@
 #include <QScopedValueRollback>
 #include <QScrollArea>
 #include <QTabBar>
+#include <QToolButton>
 
 #include "views/compare/differences.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/timeline/legend.h"
 
 namespace skippipe {
 namespace {
@@ -72,7 +74,8 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       table_(new FigureTable),
       only_differing_(new QCheckBox(tr("Only what differs"))),
       curves_(new CurvePanel),
-      omissions_(new OmissionPanel),
+      evaluator_(feed.file()),
+      omissions_(new OmissionPanel(evaluator_)),
       race_(new RacePanel),
       plans_(new RunPlansPanel),
       sweep_(new SweepPanel(document, feed, sweeper)),
@@ -111,6 +114,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     empty_column->addStretch();
     connect(sweep, &QPushButton::clicked, this, &ComparePage::show_sweep);
 
+    curves_->set_metrics({"loss", "iteration_s", "idle_share", "bytes_sent"});
     auto* differences_tab = new QWidget;
     auto* rows = seamless_column(differences_tab);
     only_differing_->setChecked(true);
@@ -121,17 +125,11 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     rows->addWidget(only_differing_);
     rows->addWidget(table_);
 
-    auto* scroll = new QScrollArea;
-    scroll->setWidgetResizable(true);
-    scroll->setAccessibleName(tr("Timelines of the runs"));
-    stack_rows_->setContentsMargins(0, 0, 0, 0);
-    stack_rows_->setSpacing(0);
-    scroll->setWidget(stack_);
     tabs_->addTab(differences_tab, tr("Differences"));
     tabs_->addTab(curves_, tr("Curves"));
     tabs_->addTab(race_, tr("To a loss"));
     tabs_->addTab(omissions_, tr("Stages kept"));
-    tabs_->addTab(scroll, tr("Timelines"));
+    tabs_->addTab(timelines_tab(), tr("Timelines"));
     tabs_->addTab(plans_, tr("Plans"));
     tabs_->addTab(worth_, tr("Worth"));
     tabs_->setTabToolTip(tabs_->indexOf(worth_),
@@ -154,6 +152,50 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
         isVisible() ? refresh() : static_cast<void>(is_stale_ = true);
     });
     follow();
+}
+
+/// All timelines beneath each other, and above them what they draw and how much of it.
+QWidget* ComparePage::timelines_tab() {
+    auto* tab = new QWidget;
+    auto* column = seamless_column(tab);
+    auto* row = head_row();
+    auto* drawn = new QToolButton;
+    drawn->setText(tr("What is drawn"));
+    drawn->setPopupMode(QToolButton::InstantPopup);
+    drawn->setMenu(legend_menu(drawn));
+    drawn->setToolTip(tr("What colours and marks of timelines mean"));
+    auto* one = new QPushButton(tr("One iteration"));
+    one->setObjectName("one_iteration");
+    one->setToolTip(tr("The first iteration of the slowest run in sight, and as much time of the others"));
+    connect(one, &QPushButton::clicked, this, &ComparePage::show_one_iteration);
+    auto* fit = new QPushButton(tr("Fit"));
+    fit->setObjectName("fit_timelines");
+    fit->setToolTip(tr("All iterations of all runs in sight"));
+    connect(fit, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
+    row->addWidget(drawn);
+    row->addWidget(words_label(tr("One axis for all: the wheel zooms, a drag moves"), "secondary"), 1);
+    row->addWidget(one);
+    row->addWidget(fit);
+    column->addLayout(row);
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setAccessibleName(tr("Timelines of the runs"));
+    stack_rows_->setContentsMargins(0, 0, 0, 0);
+    stack_rows_->setSpacing(0);
+    scroll->setWidget(stack_);
+    column->addWidget(scroll, 1);
+    return tab;
+}
+
+/// Of the slowest run: not all of them squeezed together.
+void ComparePage::show_one_iteration() {
+    double length = 0, extent = 0;
+    for (const auto& run : data_) {
+        length = std::max(length, run->info.iteration_s.value_or(0));
+        extent = std::max(extent, run->lanes->extent_s());
+    }
+    if (length > 0 && length < extent) zoom_.show(0, length * 1.02);
 }
 
 void ComparePage::follow() {
@@ -286,13 +328,10 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         first_look_ = true;
     }
     if (first_look_ && extent > 0) {
-        // A first look at two runs is one iteration of the slower, not all of them squeezed together.
-        double iteration = 0;
-        for (const auto* run : runs) iteration = std::max(iteration, run->info.iteration_s.value_or(0));
         if (time_)
             zoom_.show(time_->first, time_->second);
-        else if (iteration > 0 && iteration < extent)
-            zoom_.show(0, iteration * 1.02);
+        else
+            show_one_iteration();
         first_look_ = false;
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -19,6 +19,7 @@
 #include "views/curves/curve_panel.h"
 #include "views/curves/omission_panel.h"
 #include "views/document/selection_model.h"
+#include "views/runs/evaluator.h"
 #include "views/runs/run_list.h"
 #include "views/timeline/timeline_view.h"
 
@@ -66,6 +67,8 @@ private:
     void show_differences(const std::vector<const RunData*>& runs);
     void fit_list();
     void want_what_is_in_sight();
+    QWidget* timelines_tab();
+    void show_one_iteration();
     void show_timelines(const std::vector<const RunData*>& runs);
 
     void share_selection(const TimelineView& view);
@@ -82,6 +85,7 @@ private:
     FigureTable* table_;
     QCheckBox* only_differing_;
     CurvePanel* curves_;
+    Evaluator evaluator_;
     OmissionPanel* omissions_;
     RacePanel* race_;
     RunPlansPanel* plans_;

@@ -26,7 +26,11 @@ constexpr double thick_from = 2.5;            ///< pixels: the baseline's
 }  // namespace
 
 CurveChart::CurveChart(QWidget* parent)
-    : QWidget(parent), plot_(new QCustomPlot(this)), crosshair_(new QCPItemStraightLine(plot_)) {
+    : QWidget(parent),
+      plot_(new QCustomPlot(this)),
+      crosshair_(new QCPItemStraightLine(plot_)),
+      nothing_(new QCPItemText(plot_)),
+      ends_(std::make_unique<EndLabels>(*plot_)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(plot_);
@@ -37,6 +41,10 @@ CurveChart::CurveChart(QWidget* parent)
     plot_->setNoAntialiasingOnDrag(true);
     plot_->setToolTip(tr("A drag zooms, with Shift it moves; the wheel zooms, a double-click shows all"));
     plot_->setMouseTracking(true);
+    nothing_->setText(tr("No values of this kind"));
+    nothing_->position->setType(QCPItemPosition::ptAxisRectRatio);
+    nothing_->position->setCoords(0.5, 0.5);
+    nothing_->setSelectable(false);
     crosshair_->setVisible(false);
     crosshair_->setSelectable(false);
     for (auto* end : {crosshair_->point1, crosshair_->point2}) end->setTypeY(QCPItemPosition::ptAxisRectRatio);
@@ -59,6 +67,11 @@ CurveChart::CurveChart(QWidget* parent)
 
 void CurveChart::leaveEvent(QEvent*) { Q_EMIT left(); }
 
+void CurveChart::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    ends_->show_set(set_);
+}
+
 void CurveChart::set_logarithmic(bool x, bool y) {
     log_x_ = x;
     log_y_ = y;
@@ -72,6 +85,8 @@ void CurveChart::style() {
     plot_->selectionRect()->setPen(QPen(t.accent));
     plot_->selectionRect()->setBrush(mix(t.surface, t.accent, 0.15));
     crosshair_->setPen(QPen(t.text_2, 1, Qt::DotLine));
+    nothing_->setFont(small_font());
+    nothing_->setColor(t.text_2);
     for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
         const bool is_x = axis == plot_->xAxis, logarithmic = is_x ? log_x_ : log_y_;
         axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
@@ -141,6 +156,8 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
     plot_->setPlottingHint(QCP::phFastPolylines, has_many());
     style();
     for (const auto& curve : set_.curves) add_curve(curve);
+    nothing_->setVisible(set_.curves.empty());
+    ends_->show_set(set_);
     if (!keeps_sight) show_all();
     drawing_ = false;
     set_crosshair(crosshair_x_);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <map>
+#include <memory>
 #include <utility>
 
 #include <QWidget>
 
 #include "views/curves/curve_set.h"
+#include "views/curves/end_labels.h"
 
 class QCPItemStraightLine;
+class QCPItemText;
 class QCustomPlot;
 
 namespace skippipe {
@@ -32,6 +35,8 @@ public:
     void set_crosshair(std::optional<double> x);
     /// What the legend says, a line a curve: "Run 1, gpipe  3.42".
     QString readout() const;
+    /// Last values beside the curves' ends, from top to bottom: "1  3.42".
+    QStringList end_words() const { return ends_->words(); }
     int point_count() const;
     QCustomPlot& plot() { return *plot_; }
 
@@ -43,6 +48,7 @@ Q_SIGNALS:
 
 protected:
     void leaveEvent(QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void style();
@@ -52,6 +58,8 @@ private:
 
     QCustomPlot* plot_;
     QCPItemStraightLine* crosshair_;
+    QCPItemText* nothing_;
+    std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
     bool drawing_ = false, log_x_ = false, log_y_ = false, always_legend_ = true;
     std::optional<double> crosshair_x_;

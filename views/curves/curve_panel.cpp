@@ -16,6 +16,7 @@
 #include <QVBoxLayout>
 
 #include "views/curves/plot.h"
+#include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
@@ -53,11 +54,13 @@ CurvePanel::CurvePanel(QWidget* parent)
       scroll_(new QScrollArea(this)),
       empty_words_(words_label({}, "secondary")),
       equal_(new QLabel(this)),
+      key_(new QLabel(this)),
       instead_(new QPushButton),
       empty_(new QWidget(this)) {
     auto* column = seamless_column(this);
     column->addWidget(controls());
     column->addWidget(equal_);
+    column->addWidget(key_);
     column->addWidget(scroll_, 1);
     column->addWidget(empty_, 1);
     grid_->setContentsMargins(0, 0, 0, 0);
@@ -71,6 +74,10 @@ CurvePanel::CurvePanel(QWidget* parent)
     equal_->setProperty("role", "secondary");
     equal_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     equal_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    key_->setWordWrap(true);
+    key_->setTextFormat(Qt::RichText);
+    key_->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    key_->setObjectName("curve_key");
     auto* middle = new QVBoxLayout(empty_);
     middle->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
     middle->setSpacing(size::gap);
@@ -313,6 +320,27 @@ void CurvePanel::group_by(const QString& name) {
     show_all();
 }
 
+/// One key for all charts of several runs: beside the curves it would cover them.
+void CurvePanel::show_key() {
+    constexpr qsizetype most = 12;
+    keyed_.clear();
+    QString html;
+    if (shown_.size() > 1)
+        for (const auto* chart : charts_)
+            for (const auto& curve : chart->set().curves) {
+                if (!curve.in_legend || keyed_.contains(curve.name)) continue;
+                keyed_ << curve.name;
+                if (keyed_.size() > most) continue;
+                html += QStringLiteral("%1&nbsp;%2&emsp; ")
+                            .arg(run_swatch_html(curve.run), curve.name.toHtmlEscaped().replace(' ', "&nbsp;"));
+            }
+    if (keyed_.size() > most) html += tr("and %1 more").arg(keyed_.size() - most);
+    key_->setText(html);
+    key_->setVisible(!html.isEmpty());
+}
+
+QString CurvePanel::key_text() const { return keyed_.join('\n'); }
+
 void CurvePanel::set_follows(bool follows) { follow_->setChecked(follows); }
 
 QString CurvePanel::equal_text() const { return equal_->text(); }
@@ -349,7 +377,7 @@ void CurvePanel::draw() {
     for (auto* chart : charts_) {
         const bool less = less_baseline_->isChecked() && shown_.size() > 1;
         chart->set_logarithmic(log_x_->isChecked(), log_y_->isChecked() && !less);  // differences may be below 0
-        chart->set_legend(chart == charts_.front());
+        chart->set_legend(shown_.size() < 2);
         const CurveChoice choice{chart->property("metric").toString().toStdString(), axis(), smoothing_, groups, less};
         chart->show_set(curve_set(shown_, baseline_, choice), keeps_range_);
         empty = empty && chart->set().curves.empty();
@@ -368,6 +396,7 @@ void CurvePanel::draw() {
         }
         for (auto* chart : charts_) chart->set_x_range(first, furthest);
     }
+    show_key();
     const auto& first_choice = charts_.front()->set().choice;
     equal_->setText(equal_words(shown_, baseline_, first_choice.metric, first_choice.x));
     equal_->setVisible(!equal_->text().isEmpty());

@@ -47,6 +47,8 @@ public:
     void group_by(const QString& name);
     /// The line under the controls; empty for fewer than two runs.
     QString equal_text() const;
+    /// Which colour is which run, above the charts of several: "Run 4, gpipe" a line; else empty.
+    QString key_text() const;
     const std::vector<CurveChart*>& charts() const { return charts_; }
     /// Points drawn, over all curves.
     int point_count() const;
@@ -69,6 +71,7 @@ private:
     void show_all();
     void make_charts();
     void arrange();
+    void show_key();
     void share_sight(const CurveChart& moved);
     void share_crosshair(std::optional<double> x);
     double last_x() const;
@@ -82,10 +85,11 @@ private:
     QWidget* grid_widget_;
     QGridLayout* grid_;
     QScrollArea* scroll_;
-    QLabel *empty_words_, *equal_;
+    QLabel *empty_words_, *equal_, *key_;
     QPushButton* instead_;
     QWidget* empty_;
     std::vector<std::string> instead_metrics_;
+    QStringList keyed_;  ///< what the key names
     QComboBox* x_ = nullptr;
     std::vector<QAction*> metric_actions_, smoothing_actions_;
     QAction *log_x_ = nullptr, *log_y_ = nullptr, *less_baseline_ = nullptr, *follow_ = nullptr;

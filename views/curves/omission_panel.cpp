@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include <QCheckBox>
@@ -19,11 +20,14 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 
+#include "views/curves/evaluate_bar.h"
 #include "views/curves/plot.h"
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -35,7 +39,7 @@ constexpr int empty_width = 500;   ///< pixels of a line that reads well
 
 /// What a run was trained with is what its perplexities differ by.
 QString name_of(const RunData& run) {
-    const double skipped = run.experiment.pipeline.skip_ratio;
+    const double skipped = skip_ratio_of(run);
     return skipped > 0 ? QObject::tr("Run %1, skip %2").arg(run.info.id).arg(percent(skipped))
                        : QObject::tr("Run %1, full pipeline").arg(run.info.id);
 }
@@ -56,14 +60,18 @@ double drawable(double value) { return std::isfinite(value) ? value : qQNaN(); }
 
 }  // namespace
 
-OmissionPanel::OmissionPanel(QWidget* parent)
+OmissionPanel::OmissionPanel(Evaluator& evaluator, QWidget* parent)
     : QWidget(parent),
       plot_(new QCustomPlot(this)),
-      empty_(new QWidget(this)),
+      bar_(new EvaluateBar(evaluator)),
+      head_bar_(new QHBoxLayout),
+      empty_bar_(new QHBoxLayout),
       caption_(new QLabel(this)),
+      why_empty_(new QLabel),
       command_label_(new QLabel),
       log_y_(new QCheckBox(tr("log y"))),
       table_(new OmissionTable(this)) {
+    empty_ = make_empty();
     auto* column = seamless_column(this);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
@@ -71,13 +79,14 @@ OmissionPanel::OmissionPanel(QWidget* parent)
     row->addWidget(caption_, 1);
     row->addWidget(log_y_, 0, Qt::AlignTop);
     column->addLayout(row);
+    head_bar_->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    column->addLayout(head_bar_);
     column->addWidget(plot_, 3);
     column->addWidget(table_, 2);
     column->addWidget(empty_, 1);
     caption_->setWordWrap(true);
     caption_->setProperty("role", "secondary");
     caption_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    fill_empty();
     setAccessibleName(tr("Perplexity by stages kept"));
     plot_->setMinimumHeight(120);
     plot_->setAccessibleName(accessibleName());
@@ -90,8 +99,9 @@ OmissionPanel::OmissionPanel(QWidget* parent)
 }
 
 /// What would be here, and the way there.
-void OmissionPanel::fill_empty() {
-    auto* middle = new QHBoxLayout(empty_);
+QWidget* OmissionPanel::make_empty() {
+    auto* empty = new QWidget(this);
+    auto* middle = new QHBoxLayout(empty);
     auto* narrow = new QWidget;
     narrow->setFixedWidth(empty_width);
     middle->addWidget(narrow, 0, Qt::AlignHCenter);
@@ -107,24 +117,39 @@ void OmissionPanel::fill_empty() {
         column->addWidget(label);
     };
     add(new QLabel, tr("Not evaluated yet"), "heading");
-    add(new QLabel,
-        tr("Here would be the validation perplexity of the selected runs for every number of stages kept; the hidden "
-           "state passes the others by unchanged."),
-        "secondary");
+    add(why_empty_, {}, "secondary");
     column->addSpacing(size::gap);
-    add(command_label_, {}, "");
+    column->addLayout(empty_bar_);
+    column->addSpacing(size::gap);
+    add(command_label_, {}, "small");
     command_label_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
-    auto* copy = new QPushButton(tr("Copy command"));
+    auto* copy = new QPushButton(tr("Copy as command"));
+    copy->setObjectName("copy_evaluation");
+    copy->setToolTip(tr("The same in a terminal; --weights names a file instead of the newest checkpoint"));
     connect(copy, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(command_); });
     column->addWidget(copy, 0, Qt::AlignHCenter);
-    column->addSpacing(size::gap);
-    add(new QLabel, tr("Weights are those of the newest checkpoint; --weights names a file instead"), "small");
     column->addStretch();
+    return empty;
+}
+
+/// In the middle where there is nothing else, else above the plot.
+void OmissionPanel::place_bar() {
+    auto* place = shown_.empty() ? empty_bar_ : head_bar_;
+    if (place->indexOf(bar_) < 0) {
+        for (auto* other : {empty_bar_, head_bar_}) other->removeWidget(bar_);
+        place->addWidget(bar_);
+        bar_->set_centred(shown_.empty());
+    }
+    std::vector<RunId> trained;
+    std::set_difference(missing_.begin(), missing_.end(), simulated_.begin(), simulated_.end(),
+                        std::back_inserter(trained));
+    bar_->offer(std::move(trained));
 }
 
 void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std::filesystem::path& record) {
     const auto before = std::exchange(shown_, {});
-    QStringList ids, missing;
+    std::vector<RunId> missing, simulated;
+    QStringList ids;
     bool first = true;
     for (const auto* run : runs) {
         if (run == nullptr) continue;
@@ -132,12 +157,21 @@ void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std
         if (run->evaluation && !run->evaluation->losses.empty())
             shown_.push_back({run->info.id, first, name_of(*run), *run->evaluation, by_stages_kept(*run->evaluation)});
         else
-            missing << ids.back();
+            missing.push_back(run->info.id);
+        if (is_simulation(*run)) simulated.push_back(run->info.id);
         first = false;
     }
-    command_ = QStringLiteral("skippipe evaluate ") + (ids.isEmpty() ? QStringLiteral("latest") : ids.front());
-    if (ids.size() == 2) command_ += " --beside " + ids.back();
-    if (!record.empty()) command_ += " --db " + in_shell_quotes(QString::fromStdString(record.string()));
+    std::sort(missing.begin(), missing.end());
+    std::sort(simulated.begin(), simulated.end());
+    const QString end =
+        record.empty() ? QString{} : " --db " + in_shell_quotes(QString::fromStdString(record.string()));
+    const QString verb = QStringLiteral("skippipe evaluate ");
+    QStringList commands;
+    if (ids.size() == 2)
+        commands << verb + ids.front() + " --beside " + ids.back() + end;
+    else
+        for (const auto& id : ids.isEmpty() ? QStringList{QStringLiteral("latest")} : ids) commands << verb + id + end;
+    command_ = commands.join(QStringLiteral(" && "));
     command_label_->setText(command_label_->fontMetrics().elidedText(command_, Qt::ElideMiddle, empty_width));
     command_label_->setToolTip(command_);
     command_label_->setAccessibleName(command_);
@@ -145,8 +179,11 @@ void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std
     const auto same = [](const EvaluatedRun& a, const EvaluatedRun& b) {
         return a.id == b.id && a.is_baseline == b.is_baseline && a.name == b.name && a.evaluation == b.evaluation;
     };
-    if (missing_ == missing && std::equal(before.begin(), before.end(), shown_.begin(), shown_.end(), same)) return;
-    missing_ = missing;
+    if (missing_ == missing && simulated_ == simulated &&
+        std::equal(before.begin(), before.end(), shown_.begin(), shown_.end(), same))
+        return;
+    missing_ = std::move(missing);
+    simulated_ = std::move(simulated);
     const auto [least, most] = extent();
     const QSignalBlocker quiet(log_y_);
     log_y_->setChecked(most > steep_ratio * least);
@@ -251,10 +288,18 @@ void OmissionPanel::tell_caption() {
     if (!shown_.empty())
         text = tr("Perplexity of %1 held-out tokens: mean, least and most over the sets of stages left out")
                    .arg(read.join(tr(" and ")));
-    if (!shown_.empty() && !missing_.isEmpty())
-        text += missing_.size() == 1 ? tr(". Run %1 was not evaluated").arg(missing_.front())
-                                     : tr(". Runs %1 were not evaluated").arg(missing_.join(", "));
+    if (!shown_.empty() && !missing_.empty())
+        text += (missing_.size() == 1 ? tr(". %1 was not evaluated") : tr(". %1 were not evaluated"))
+                    .arg(capitalised(run_numbers(missing_)));
     caption_->setText(text);
+    why_empty_->setText(
+        tr("Here would be the validation perplexity of the selected runs for every number of stages kept; the hidden "
+           "state passes the others by unchanged.") +
+        (simulated_.empty() ? QString{}
+                            : ' ' + (simulated_.size() == 1 ? tr("%1 is a simulation: it has no weights.")
+                                                            : tr("%1 are simulations: they have no weights."))
+                                        .arg(capitalised(run_numbers(simulated_)))));
+    place_bar();
 }
 
 void OmissionPanel::draw() {

@@ -11,9 +11,13 @@
 
 class QCheckBox;
 class QCustomPlot;
+class QHBoxLayout;
 class QLabel;
 
 namespace skippipe {
+
+class EvaluateBar;
+class Evaluator;
 
 /// Perplexity against the number of stages kept, of runs that were evaluated so: the mean over the sets, from the least
 /// to the most a band; all numbers in a table below. What leaves stage 0's blocks out is in the table alone: it is
@@ -21,7 +25,8 @@ namespace skippipe {
 class OmissionPanel : public QWidget {
     Q_OBJECT
 public:
-    explicit OmissionPanel(QWidget* parent = nullptr);
+    /// `evaluator` evaluates the runs that were not.
+    explicit OmissionPanel(Evaluator& evaluator, QWidget* parent = nullptr);
 
     /// The runs to draw, the baseline first; the caption names those that were not
     /// evaluated. `record`: where they are recorded; empty: where the command line looks without being told.
@@ -42,7 +47,8 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    void fill_empty();
+    QWidget* make_empty();
+    void place_bar();
     void draw();
     void style_axes();
     void add_run(const EvaluatedRun& run);
@@ -50,13 +56,15 @@ private:
     std::pair<double, double> extent() const;
 
     QCustomPlot* plot_;
+    EvaluateBar* bar_;
+    QHBoxLayout *head_bar_, *empty_bar_;  ///< where it is
     QWidget* empty_;
-    QLabel *caption_, *command_label_;
+    QLabel *caption_, *why_empty_, *command_label_;
     QString command_;
     QCheckBox* log_y_;
     OmissionTable* table_;
     std::vector<EvaluatedRun> shown_;
-    QStringList missing_;  ///< numbers of the runs that were not evaluated
+    std::vector<RunId> missing_, simulated_;  ///< that were not evaluated; those among them that have no weights
 };
 
 }  // namespace skippipe

@@ -51,6 +51,12 @@ QPixmap run_swatch(RunId run, bool hidden) {
     return picture;
 }
 
+QString run_swatch_html(RunId run) {
+    const QPen pen = run_pen(run, 1);
+    const char* line = pen.style() == Qt::SolidLine ? "━━" : pen.style() == Qt::DashLine ? "╍╍" : "┅┅";
+    return QStringLiteral("<span style=\"color:%1\">%2</span>").arg(pen.color().name(), QString::fromUtf8(line));
+}
+
 bool RunMarks::hides(RunId run) const {
     return std::any_of(hidden.begin(), hidden.end(), [run](const MarkedRun& one) { return one.id == run; });
 }

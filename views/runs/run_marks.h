@@ -20,6 +20,8 @@ QPen run_pen(RunId run, double width, const Theme& colours = theme());
 
 /// A line of the run's own as curves have it, 20 x 12 pixels; a hollow mark where they leave the run out.
 QPixmap run_swatch(RunId run, bool hidden = false);
+/// Its line within a label's rich text, where no picture stays with its word.
+QString run_swatch_html(RunId run);
 
 /// A run by what tells it from another one of the same number, in a record that was begun anew.
 struct MarkedRun {

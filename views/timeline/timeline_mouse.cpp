@@ -133,13 +133,15 @@ void TimelineView::release(double x, double y) {
         Q_EMIT lane_activated(named);
 }
 
+void TimelineView::show_iteration(const IterationTime& one) {
+    zoom_.set_follows(false);
+    zoom_.show(one.begin_s() - 0.01 * one.length_s, one.end_s + 0.01 * one.length_s);
+}
+
 void TimelineView::click(double x, double y) {
     const TimelineBands above = bands();
     if (above.ruler > 0 && y >= above.ruler_top() && y < above.counters_top() && x >= scale().left) {
-        if (const auto* one = iteration_at(data_->iterations(), scale().time(x))) {
-            zoom_.set_follows(false);
-            zoom_.show(one->begin_s() - 0.01 * one->length_s, one->end_s + 0.01 * one->length_s);
-        }
+        if (const auto* one = iteration_at(data_->iterations(), scale().time(x))) show_iteration(*one);
         return;
     }
     clear_selection();

@@ -45,6 +45,7 @@ public:
     void set_planned(std::shared_ptr<const TimelineData> planned);
     /// Lanes in groups; none: as they come. What was collapsed by name stays so.
     void set_groups(std::vector<LaneGroup> groups);
+    const std::vector<LaneGroup>& groups() const { return groups_; }
     void collapse_all(bool on);
     const LaneLayout& layout_of_lanes() const { return layout_; }
     /// Pixels of a lane that is not compact.
@@ -64,6 +65,8 @@ public:
     void set_counters(bool on);
     /// The moment that other views show; it can be dragged on the axis. None: there is no such line.
     void set_moment(std::optional<double> seconds);
+    /// Whose stages lanes say: the moment that other views show, where it is in sight, else the left edge.
+    double moment_in_sight() const;
     /// Marks the lanes of the selected nodes; spans of another microbatch or stage than the selected one are faint.
     void set_marked(const Selection& selection);
     /// Marks what was found in the overview; all else is faint then, whatever is selected.
@@ -82,6 +85,8 @@ public:
     TimelineData::Place cause() const { return cause_; }
     /// From the selection to what it waited for, and back again.
     void follow_cause();
+    /// All of it in sight.
+    void show_iteration(const IterationTime& one);
     void go_back();
     /// Instants that were marked, by time.
     const std::vector<double>& bookmarks() const { return bookmarks_; }
@@ -137,8 +142,6 @@ private:
     enum class Drag { none, area, sight, sight_begin, sight_end, moment, lanes };
 
     TimeScale scale() const;
-    /// Whose stages lanes say: the moment that other views show, where it is in sight, else the left edge.
-    double moment_in_sight() const;
     TimeScale overview_scale() const;
     TimelineBands bands() const;
     LaneStack stack() const;
@@ -243,7 +246,7 @@ QStringList describe_iteration(const IterationTime& one, const TimelineData& dat
 QString outage_words(const Outage& outage, const TimelineData& data);
 /// A node's outage in words, with the loss that began it.
 QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data);
-/// A span in words, one fact a line: what a tooltip and the selection panel say.
+/// A span in words, one fact a line: what a card says.
 QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data);
 /// What a transfer of a planned reduction carries; nothing where that is not known.
 QStringList describe_cargo(const TimelineData::Place& place, const TimelineData& data);

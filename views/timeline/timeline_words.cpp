@@ -6,45 +6,17 @@
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
 #include "views/timeline/colours.h"
-#include "views/timeline/follow.h"
+#include "views/timeline/details.h"
 #include "views/timeline/timeline_view.h"
 
 namespace skippipe {
 
-/// A time fine enough to tell the ends of something of that length apart: "63.12 s".
-static QString moment(double seconds, double length_s) {
-    return tick(seconds, length_s > 0 ? std::min(1.0, nice_step(length_s / 100)) : 1e-3);
+QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data) {
+    return in_lines(span_details(span, lane, data));
 }
 
-QStringList describe_span(const LaneSpan& span, int lane, const TimelineData& data) {
-    const auto name = [&](int node) {
-        return node >= 0 && static_cast<std::size_t>(node) < data.lanes().size()
-                   ? QString::fromStdString(data.lanes()[static_cast<std::size_t>(node)].name)
-                   : QObject::tr("a node outside");
-    };
-    const std::string_view kind = to_string(span.kind);
-    QString title = capitalised(
-        QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ').replace('-', ' '));
-    if (span.kind == SpanKind::transfer_reduction) title = QObject::tr("Reduction of stage %1").arg(span.stage);
-    title += is_on_line(span.kind) ? QObject::tr(", %1 to %2").arg(name(lane), name(span.to_node))
-                                   : QObject::tr(" on %1").arg(name(lane));
-    QStringList lines{title};
-    if (span.microbatch >= 0)
-        lines << QObject::tr("microbatch %1, iteration %2").arg(span.microbatch).arg(span.iteration + 1);
-    if (span.kind == SpanKind::transfer_reduction) {
-        lines << describe_cargo({lane, &span}, data) << QObject::tr("iteration %1").arg(span.iteration + 1);
-    } else if (span.stage >= 0) {
-        lines << QObject::tr("stage %1").arg(span.stage);
-    }
-    if (is_on_line(span.kind) && span.bytes > 0) lines << quantity(span.bytes, "B");
-    if (span.queue_s > 1e-6 * (span.end_s - span.start_s))
-        lines << (is_on_line(span.kind) ? QObject::tr("%1 in the line's queue before that")
-                                        : QObject::tr("ready %1 before it began"))
-                     .arg(duration(span.queue_s));
-    lines << QObject::tr("%1, from %2 to %3")
-                 .arg(duration(span.end_s - span.start_s), moment(span.start_s, span.end_s - span.start_s),
-                      moment(span.end_s, span.end_s - span.start_s));
-    return lines;
+QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
+    return in_lines(gap_details(gap, node, data));
 }
 
 QStringList describe_on_line(const LaneSpan& span, int lane, const TimelineData& data, double latency_s) {
@@ -83,7 +55,7 @@ QStringList describe_loss(const Loss& loss) {
     const auto count = [](int n, const QString& one, const QString& many) { return n == 1 ? one : many.arg(n); };
     QStringList lines{QObject::tr("%1 lost at %2, iteration %3")
                           .arg(count(loss.nodes, QObject::tr("1 node"), QObject::tr("%1 nodes")),
-                               moment(loss.begin_s, loss.detection_s))
+                               moment_words(loss.begin_s, loss.detection_s))
                           .arg(loss.iteration + 1)};
     lines << (loss.replanning_s > 0 ? QObject::tr("Known %1 later, planned again in %2")
                                           .arg(duration(loss.detection_s), duration(loss.replanning_s))
@@ -114,8 +86,9 @@ QString lost_time_words(const LostTime& lost) {
 
 QStringList describe_lost_time(const LostTime& lost) {
     const double length_s = lost.end_s - lost.begin_s;
-    const QString when = QObject::tr("%1 of network time, from %2 to %3")
-                             .arg(duration(length_s), moment(lost.begin_s, length_s), moment(lost.end_s, length_s));
+    const QString when =
+        QObject::tr("%1 of network time, from %2 to %3")
+            .arg(duration(length_s), moment_words(lost.begin_s, length_s), moment_words(lost.end_s, length_s));
     const int number = lost.iteration + 1;
     switch (lost.why) {
         case LostTime::Why::begun_again:
@@ -164,7 +137,8 @@ QStringList describe_lost_time(const LostTime& lost, const TimelineData& data) {
 static QStringList describe_time(const IterationTime& one) {
     return {QObject::tr("Iteration %1").arg(one.iteration + 1),
             QObject::tr("%1, from %2 to %3")
-                .arg(duration(one.length_s), moment(one.begin_s(), one.length_s), moment(one.end_s, one.length_s)),
+                .arg(duration(one.length_s), moment_words(one.begin_s(), one.length_s),
+                     moment_words(one.end_s, one.length_s)),
             QObject::tr("Click: this iteration in sight")};
 }
 
@@ -200,7 +174,8 @@ QStringList describe_iteration(const IterationTime& one, const TimelineData& dat
 /// What was lost in an iteration that was begun again has no span of that time.
 static QString since(const Outage& outage, const TimelineData& data) {
     const Loss* loss = data.loss_of(outage);
-    return moment(loss != nullptr && outage.from_start ? loss->begin_s : outage.start_s, outage.end_s - outage.start_s);
+    return moment_words(loss != nullptr && outage.from_start ? loss->begin_s : outage.start_s,
+                        outage.end_s - outage.start_s);
 }
 
 QString outage_words(const Outage& outage, const TimelineData& data) {
@@ -215,82 +190,10 @@ QStringList describe_outage(const Outage& outage, int lane, const TimelineData& 
         outage.end_s >= data.extent_s()
             ? QObject::tr("%1 %2, not back yet").arg(name, outage_words(outage, data))
             : QObject::tr("%1 %2, back at %3")
-                  .arg(name, outage_words(outage, data), moment(outage.end_s, outage.end_s - outage.start_s))};
+                  .arg(name, outage_words(outage, data), moment_words(outage.end_s, outage.end_s - outage.start_s))};
     if (loss != nullptr) lines << describe_loss(*loss);
     if (const Refetch* refetch = data.refetch_of(outage))
         lines << QObject::tr("Weights and AdamW's state fetched again in %1").arg(duration(refetch->seconds));
-    return lines;
-}
-
-static int lane_named(const std::string& node, const TimelineData& data) {
-    const auto found =
-        std::find_if(data.lanes().begin(), data.lanes().end(), [&](const Lane& lane) { return lane.name == node; });
-    return found == data.lanes().end() ? -1 : static_cast<int>(found - data.lanes().begin());
-}
-
-/// A forward that TC1 holds back: by whom, and whose backward lets it in.
-static QStringList describe_holders(const LaneGap& gap, const std::string& node, const TimelineData& data) {
-    QStringList lines;
-    if (gap.microbatch >= 0) lines << QObject::tr("the forward of microbatch %1 is held back").arg(gap.microbatch);
-    const auto holders = memory_holders(data, lane_named(node, data), gap);
-    QStringList names;
-    for (const int microbatch : holders.microbatches) names << QString::number(microbatch);
-    if (!names.isEmpty()) lines << QObject::tr("held by microbatches %1").arg(names.join(", "));
-    if (holders.freed_by >= 0) lines << QObject::tr("the backward of %1 frees a place first").arg(holders.freed_by);
-    return lines;
-}
-
-/// Which replica a planned all-reduce waited for, and over which line, or whose uplink or downlink.
-static QStringList describe_last_sum(const LaneGap& gap, const std::string& node, const TimelineData& data) {
-    const auto last = waited_for(data, lane_named(node, data), gap);
-    if (last.span == nullptr) return {};
-    const auto sender = QString::fromStdString(data.lanes()[static_cast<std::size_t>(last.lane)].name);
-    const auto* reductions = data.reductions();
-    if (gap.line < 0 || reductions == nullptr || at(gap.line) >= reductions->line_names.size())
-        return {QObject::tr("for what %1 sends").arg(sender)};
-    const auto line = QString::fromStdString(reductions->line_names[at(gap.line)]).replace("->", " -> ");
-    return {QObject::tr("for what %1 sends, over %2").arg(sender, line)};
-}
-
-/// The ring of a charged all-reduce: who hands on to whom, and the edge that the others wait for.
-static QStringList describe_ring(int stage, const TimelineData& data) {
-    const StageReduction* ring = data.ring_of(stage);
-    if (ring == nullptr) return {};
-    const auto name = [&](NodeIndex node) {
-        return node >= 0 && at(node) < data.lanes().size() ? QString::fromStdString(data.lanes()[at(node)].name)
-                                                           : QObject::tr("a node outside");
-    };
-    const QString arrow = QString::fromUtf8(" → ");
-    QStringList names;
-    for (const auto& edge : ring->edges) names << name(edge.from);
-    names << name(ring->edges.back().to);
-    const auto& slowest = ring->edges[std::min(ring->slowest, ring->edges.size() - 1)];
-    return {QObject::tr("ring %1, slowest %2, %3")
-                .arg(names.join(arrow), name(slowest.from) + arrow + name(slowest.to), duration(slowest.seconds))};
-}
-
-QStringList describe_gap(const LaneGap& gap, const std::string& node, const TimelineData& data) {
-    QString why = cause_words(gap.cause);
-    const double length_s = gap.end_s - gap.start_s;
-    if (gap.cause == IdleCause::node_down)
-        if (const int lane = lane_named(node, data); lane >= 0)
-            if (const auto outage = data.outage_at(lane, (gap.start_s + gap.end_s) / 2))
-                return describe_outage(*outage, lane, data);
-    QStringList lines{QObject::tr("%1 idles for %2, from %3")
-                          .arg(QString::fromStdString(node), duration(length_s), moment(gap.start_s, length_s)),
-                      why};
-    if (gap.cause == IdleCause::fill_drain)
-        lines.last() = gap.microbatch >= 0 ? QObject::tr("Filling the pipeline: nothing has reached it yet")
-                                           : QObject::tr("Draining: its work is done, others go on");
-    if (gap.other >= 0 && gap.cause != IdleCause::all_reduce &&
-        static_cast<std::size_t>(gap.other) < data.lanes().size())
-        lines << QObject::tr("from %1").arg(
-            QString::fromStdString(data.lanes()[static_cast<std::size_t>(gap.other)].name));
-    if (gap.cause == IdleCause::memory && gap.other < 0) return lines << describe_holders(gap, node, data);
-    if (gap.microbatch >= 0) lines << QObject::tr("microbatch %1 ends the wait").arg(gap.microbatch);
-    if (gap.cause == IdleCause::all_reduce) lines << describe_last_sum(gap, node, data);
-    if (const int lane = lane_named(node, data); gap.cause == IdleCause::all_reduce && lane >= 0)
-        lines << describe_ring(data.lanes()[static_cast<std::size_t>(lane)].stage, data);
     return lines;
 }
 
@@ -328,7 +231,7 @@ QStringList describe_area(const TimelineArea& area) {
     const auto& sum = area.statistics;
     const double length_s = area.end - area.begin;
     QStringList lines{QObject::tr("%1 to %2 (%3), %4 lanes")
-                          .arg(moment(area.begin, length_s), moment(area.end, length_s), duration(length_s))
+                          .arg(moment_words(area.begin, length_s), moment_words(area.end, length_s), duration(length_s))
                           .arg(area.lanes.size()),
                       QObject::tr("%1 operations, %2 transfers of %3")
                           .arg(sum.spans)

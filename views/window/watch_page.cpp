@@ -356,7 +356,10 @@ QWidget* WatchPage::details() {
     selected_->setWordWrap(true);
     selected_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     selected_->setMargin(size::gap);
-    selected_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    selected_->setTextFormat(Qt::RichText);
+    selected_->setTextInteractionFlags(Qt::TextBrowserInteraction);
+    selected_->setOpenExternalLinks(false);
+    connect(selected_, &QLabel::linkActivated, this, &WatchPage::follow_link);
     selected_->setMinimumWidth(200);
     selected_->setObjectName("selected_span");
     span_view_->setModel(spans_);
@@ -422,13 +425,24 @@ void WatchPage::group_lanes_by(Grouping grouping) {
 
 void WatchPage::show_groups() {
     if (!shown_ || grouping_ == Grouping::none) return timeline_->set_groups({});
-    const auto& lanes = shown_->lanes->lanes();
     if (grouping_ == Grouping::stage) {
-        std::vector<int> stages;
-        for (const auto& lane : lanes) stages.push_back(lane.stage);
-        return timeline_->set_groups(group_by_stage(stages));
+        grouped_stages_ = stages_in_sight();
+        return timeline_->set_groups(group_by_stage(grouped_stages_));
     }
     timeline_->set_groups(group_lanes(names_of_groups()));
+}
+
+/// Of each lane, as the lanes say them.
+std::vector<int> WatchPage::stages_in_sight() const {
+    std::vector<int> stages;
+    for (int lane = 0; lane < static_cast<int>(shown_->lanes->lanes().size()); ++lane)
+        stages.push_back(shown_->lanes->stage_at(lane, timeline_->moment_in_sight()));
+    return stages;
+}
+
+/// Where another plan comes into sight, nodes stand with the stages that they serve there.
+void WatchPage::follow_stages() {
+    if (shown_ && grouping_ == Grouping::stage && stages_in_sight() != grouped_stages_) show_groups();
 }
 
 /// A node without a rank of its own is of rank 0: runs of several have dealt them all out.

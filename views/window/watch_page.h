@@ -18,6 +18,7 @@
 #include "views/runs/run_feed.h"
 #include "views/runs/run_bookmarks.h"
 #include "views/runs/run_log.h"
+#include "views/timeline/details.h"
 #include "views/timeline/difference_table.h"
 #include "views/timeline/find_bar.h"
 #include "views/timeline/reduction_key.h"
@@ -85,6 +86,7 @@ Q_SIGNALS:
 protected:
     void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     enum class Grouping { none, stage, region, rank };
@@ -119,6 +121,10 @@ private:
     void show_down();
     void show_moment();
     void show_plan_at(int iteration);
+    int plan_since(int iteration) const;
+    const Plan& plan_in_force(int iteration) const;
+    std::vector<int> stages_in_sight() const;
+    void follow_stages();
     void show_events(double at_s);
     void follow_replay();
     void show_idle();
@@ -126,7 +132,8 @@ private:
     std::vector<IdleSplit> node_splits() const;
     bool is_of_sight() const;
     void ask_what_helps();
-    QStringList selected_words() const;
+    Details selection_details() const;
+    void follow_link(const QString& link);
     void show_devices();
     void show_differences();
     const IterationTime* chosen_iteration() const;
@@ -188,6 +195,7 @@ private:
     QWidget *content_, *empty_;
     QPushButton* resume_;
     Grouping grouping_ = Grouping::none;
+    std::vector<int> grouped_stages_;  ///< of each lane, where lanes are grouped by them
     bool shows_plan_ = false, shows_lines_ = false;
     std::pair<RunId, std::size_t> lines_of_{0, 0};  ///< whose lines are known, and of how many spans
     std::shared_ptr<const LineRows> lines_;

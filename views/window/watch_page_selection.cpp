@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include <QEvent>
+
 #include "core/analysis/device_use.h"
 #include "views/idle/what_helps.h"
 #include "views/theme/numbers.h"
@@ -132,20 +134,31 @@ void WatchPage::show_moment() {
     if (network_of_ == run_) network_->scene_model().show_traffic(at_moment(lanes, at_s, loads_));
     show_plan_at(one != nullptr ? (inside ? one->iteration : one->iteration + 1) : 0);
     show_events(at_s);
+    follow_stages();
     // As finely as the timeline shows it.
     const double seen_s = zoom_.end() - zoom_.begin();
     const QString moment = tick(at_s, std::min(1.0, nice_step(std::max(seen_s, 1e-6) / 200)));
     replay_->set_words(tr("%1: %2").arg(moment, traffic_words(network_->scene_model().traffic())));
 }
 
+/// The first iteration of the plan that was in force then.
+int WatchPage::plan_since(int iteration) const {
+    const auto after = shown_->later_plans.upper_bound(iteration);
+    return after == shown_->later_plans.begin() ? 0 : std::prev(after)->first;
+}
+
+const Plan& WatchPage::plan_in_force(int iteration) const {
+    const int since = plan_since(iteration);
+    return since == 0 ? shown_->plan : shown_->later_plans.at(since);
+}
+
 /// Nodes serve the stages that they had then.
 void WatchPage::show_plan_at(int iteration) {
     if (network_of_ != run_ || !shown_->problem) return;
-    const auto after = shown_->later_plans.upper_bound(iteration);
-    const int since = after == shown_->later_plans.begin() ? 0 : std::prev(after)->first;
+    const int since = plan_since(iteration);
     if (plan_since_ == std::pair{run_, since}) return;
     plan_since_ = {run_, since};
-    const Plan& plan = since == 0 ? shown_->plan : shown_->later_plans.at(since);
+    const Plan& plan = plan_in_force(iteration);
     network_->scene_model().show_plan(&plan, shown_->problem->node_ids);
     network_->scene_model().show_reductions(reductions_of(*shown_->problem, plan));
 }
@@ -214,16 +227,18 @@ void WatchPage::show_idle() {
     idle_->show_shares(title, data->idle_share);
 }
 
-/// On a thread of its own: it evaluates the run's first plan for each change.
+/// On a thread of its own: it evaluates the plan in force for each change.
 void WatchPage::ask_what_helps() {
     const auto& nodes = selection_.now().nodes;
     if (nodes.size() != 1 || !shown_ || !shown_->problem) return;
     const auto words = std::make_shared<QString>();
     const std::string node = *nodes.begin();
+    const auto* one = chosen_iteration();
+    const Plan& plan = plan_in_force(one != nullptr ? one->iteration : 0);
     idle_->show_help(tr("Trying changes…"));
     helps_.read(
-        [words, node, run = shown_] {
-            *words = what_helps(*run->problem, run->plan, node, run->experiment.training.gradient_wire);
+        [words, node, run = shown_, &plan] {  // the run holds its plans
+            *words = what_helps(*run->problem, plan, node, run->experiment.training.gradient_wire);
         },
         [this, words, node](const QString& fault) {
             if (selection_.now().nodes == std::set<std::string>{node})
@@ -231,48 +246,78 @@ void WatchPage::ask_what_helps() {
         });
 }
 
-/// What is selected elsewhere, or by name; none where nothing is.
-QStringList WatchPage::selected_words() const {
-    const auto& now = selection_.now();
-    QStringList lines, nodes;
-    for (const auto& node : now.nodes) nodes << QString::fromStdString(node);
-    if (nodes.size() > most_nodes_named) nodes = nodes.mid(0, most_nodes_named) << QString(QChar(0x2026));
-    if (!nodes.isEmpty()) lines << tr("Selected: %1", nullptr, static_cast<int>(nodes.size())).arg(nodes.join(", "));
-    if (now.stage) lines << tr("Stage %1: its spans stand out").arg(*now.stage);
-    if (now.microbatch)
-        lines << tr("Microbatch %1: its spans stand out, [ and ] follow it from node to node").arg(*now.microbatch);
-    if (!lines.isEmpty()) lines << QString{};
-    return lines;
+/// What is selected elsewhere, or by name, else what can be; from the timeline, what it says.
+Details WatchPage::selection_details() const {
+    const auto* data = timeline_->data();
+    Details details;
+    const auto take = [&](const QStringList& lines) {
+        details.title = lines.value(0);
+        for (const auto& line : lines.mid(1)) details.rows.push_back({{}, line});
+    };
+    const auto place = timeline_->selected();
+    if (data != nullptr && timeline_->area()) {
+        take(describe_area(*timeline_->area()));
+    } else if (data != nullptr && place.span != nullptr) {
+        details = span_details(*place.span, place.lane, *data);
+    } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
+        details = gap_details(*timeline_->selected_gap(),
+                              data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
+    } else if (data != nullptr && timeline_->selected_lost()) {
+        take(describe_lost_time(*timeline_->selected_lost(), *data));
+    } else {
+        const auto& now = selection_.now();
+        QStringList nodes;
+        for (const auto& node : now.nodes) nodes << QString::fromStdString(node);
+        if (nodes.size() > most_nodes_named) nodes = nodes.mid(0, most_nodes_named) << QString(QChar(0x2026));
+        if (!nodes.isEmpty()) details.rows.push_back({tr("Selected"), nodes.join(", ")});
+        if (now.stage) details.rows.push_back({tr("Stage"), tr("%1: its spans stand out").arg(*now.stage)});
+        if (now.microbatch)
+            details.rows.push_back(
+                {tr("Microbatch"),
+                 tr("%1: its spans stand out, [ and ] follow it from node to node").arg(*now.microbatch)});
+        details.rows.push_back({{}, tr("Click a span or a gap, or drag over an area for its sums.")});
+        details.rows.push_back({{}, tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys")});
+    }
+    const auto cause = timeline_->cause();
+    if (data != nullptr && cause.span != nullptr)
+        details.rows.push_back(
+            {tr("Waited for"), span_details(*cause.span, cause.lane, *data).title, DetailLink::cause});
+    return details;
 }
 
 void WatchPage::show_selected() {
     const auto* data = timeline_->data();
-    QStringList lines;
-    const auto place = timeline_->selected();
-    bool no_span = false;
-    if (data != nullptr && timeline_->area()) {
-        lines = describe_area(*timeline_->area());
-    } else if (data != nullptr && place.span != nullptr) {
-        lines = describe_span(*place.span, place.lane, *data);
-    } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
-        lines = describe_gap(*timeline_->selected_gap(),
-                             data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
-    } else if (data != nullptr && timeline_->selected_lost()) {
-        lines = describe_lost_time(*timeline_->selected_lost(), *data);
-    } else {
-        lines << selected_words();
-        no_span = true;
-        lines << tr("Click a span or a gap, or drag over an area for its sums.")
-              << tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys");
-    }
-    const auto cause = timeline_->cause();
-    if (data != nullptr && cause.span != nullptr)
-        lines << QString{}
-              << tr("Waited for: %1 (Enter goes there, Backspace returns)")
-                     .arg(describe_span(*cause.span, cause.lane, *data).front());
-    selected_->setText(lines.join('\n'));
-    legend_->setVisible(no_span);
+    static const TimelineData none;
+    selected_->setText(in_rows(selection_details(), data != nullptr ? *data : none));
+    legend_->setVisible(timeline_->selected().span == nullptr && !timeline_->area() && !timeline_->selected_gap() &&
+                        !timeline_->selected_lost());
     show_spans();
+}
+
+/// Its colours stand in its words.
+void WatchPage::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::StyleChange) show_selected();
+}
+
+/// A name in the selection's properties was clicked.
+void WatchPage::follow_link(const QString& link) {
+    if (!shown_) return;
+    const QString kind = link.section(':', 0, 0), of = link.section(':', 1);
+    if (kind == QStringLiteral("cause")) return timeline_->follow_cause();
+    if (kind == QStringLiteral("iteration")) {
+        for (const auto& one : shown_->lanes->iterations())
+            if (one.iteration == of.toInt() - 1) timeline_->show_iteration(one);
+        return;
+    }
+    timeline_->select_row(-1);
+    Selection wanted;
+    if (kind == QStringLiteral("node")) wanted.nodes = {of.toStdString()};
+    if (kind == QStringLiteral("microbatch")) wanted.microbatch = of.toInt();
+    if (kind == QStringLiteral("stage")) wanted.stage = of.toInt();
+    selection_.select(wanted);
+    show_selected();  // also where it was selected already, on the way through what is no longer
+    show_moment();
 }
 
 /// Of the lane that was chosen in the timeline, else of the one node that is selected wherever.

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is selected in the timeline, as properties whose names lead on.
+#include <QLabel>
+#include <QtTest>
+
+#include "plugins/planners/all.h"
+#include "tests/views/recorded_runs.h"
+#include "tests/views/two_iterations.h"
+#include "views/timeline/details.h"
+
+using namespace skippipe;
+
+namespace {
+
+QString value_of(const Details& details, const QString& name) {
+    for (const auto& row : details.rows)
+        if (row.name == name) return QString(row.value).replace(QChar(0x2009), ' ');
+    return {};
+}
+
+}  // namespace
+
+class TestSelectionDetails : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(planners_); }
+
+    void a_span_has_a_row_a_fact() {
+        const auto data = two_iterations();
+        const auto place = data->find(9);  // the last of lane b's first iteration
+        const auto details = span_details(*place.span, place.lane, *data);
+        QCOMPARE(details.title, QStringLiteral("Backward on b"));
+        QCOMPARE(value_of(details, "Microbatch"), QStringLiteral("4"));
+        QCOMPARE(value_of(details, "Stage"), QStringLiteral("1"));
+        QCOMPARE(value_of(details, "Iteration"), QStringLiteral("1"));
+        QCOMPARE(value_of(details, "Took"), QStringLiteral("1.10 s, from 8.00 s to 9.10 s"));
+        QCOMPARE(in_lines(details).mid(0, 3), (QStringList{"Backward on b", "microbatch 4", "stage 1"}));
+    }
+
+    /// Names of nodes lead there, other words do not; what a person called a node is text, whatever it looks like.
+    void names_are_links() {
+        TimelineData data;
+        data.set_lanes({"a", "<b>"});
+        data.finish();
+        const Details details{"Backward on a",
+                              {{"From", "<b>", DetailLink::node},
+                               {"Held by microbatches", "3, 4", DetailLink::microbatch},
+                               {"Waited for", "Forward on a", DetailLink::cause},
+                               {{}, "12 of them"}}};
+        const QString html = in_rows(details, data);
+        for (const char* link : {"href=\"node:a\"", "href=\"node:&lt;b&gt;\"", "href=\"microbatch:3\"",
+                                 "href=\"microbatch:4\"", "href=\"cause:\""})
+            QVERIFY2(html.contains(link), qPrintable(html));
+        QCOMPARE(html.count("href="), 5);
+        QVERIFY2(html.contains(">&lt;b&gt;</a>"), qPrintable(html));
+    }
+
+    void links_select_what_they_name() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.begin(recorder, recorded.experiment);
+        for (int i = 0; i < recorded_iterations; ++i) recorded.iterate(recorder, run, i);
+        recorder.finish(run, RunState::finished, {.iterations_done = recorded_iterations}, "{}");
+        const auto window = watching(planners_, recorded, run);
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto* label = page.findChild<QLabel*>("selected_span");
+        const auto* data = page.timeline().data();
+        TimelineData::Place sent;
+        for (std::int64_t row = 0; sent.span == nullptr && row < static_cast<std::int64_t>(data->span_count()); ++row)
+            if (const auto place = data->find(row); place.span != nullptr && is_transfer(place.span->kind))
+                sent = place;
+        QVERIFY(sent.span != nullptr);
+        const auto from = data->lanes()[static_cast<std::size_t>(sent.lane)].name;
+        const auto to = data->lanes()[static_cast<std::size_t>(sent.span->to_node)].name;
+        const int microbatch = sent.span->microbatch;
+        page.timeline().go(sent);
+        QVERIFY2(label->text().contains("href=\"node:" + QString::fromStdString(to)), qPrintable(label->text()));
+        Q_EMIT label->linkActivated("node:" + QString::fromStdString(to));
+        QVERIFY(window->selection().now().nodes == std::set<std::string>{to});
+        QVERIFY2(page.timeline().selected().span == nullptr, "the node, not what was selected on the way there");
+        page.timeline().go(sent);
+        QVERIFY(window->selection().now().nodes == std::set<std::string>{from});
+        Q_EMIT label->linkActivated("microbatch:" + QString::number(microbatch));
+        QVERIFY(window->selection().now().microbatch == std::optional<int>(microbatch));
+        QVERIFY(window->selection().now().nodes.empty());
+        Q_EMIT label->linkActivated("stage:1");
+        QVERIFY(window->selection().now().stage == std::optional<int>(1));
+        Q_EMIT label->linkActivated("iteration:2");
+        const auto& second = data->iterations()[1];
+        QVERIFY(page.zoom().begin() < second.begin_s() && page.zoom().end() > second.end_s);
+        QVERIFY(page.zoom().end() - page.zoom().begin() < 1.1 * second.length_s);
+    }
+};
+
+QTEST_MAIN(TestSelectionDetails)
+#include "test_selection_details.moc"

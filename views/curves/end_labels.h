@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include "views/curves/curve_set.h"
+
+class QCPItemLine;
+class QCPItemText;
+class QCustomPlot;
+
+namespace skippipe {
+
+/// Where a curve leaves what is in sight on the right.
+struct CurveEnd {
+    const Curve* curve = nullptr;
+    CurvePoint point;
+};
+
+/// Of lines, those that reach into x `begin` to `end`: their last point there, or the one nearest to `end`.
+std::vector<CurveEnd> curve_ends(const CurveSet& set, double begin, double end);
+
+/// As near as can be to where they want to be, at least `distance` apart, in the same order, between `low` and `high`;
+/// where there is no such room, as far apart as there is.
+std::vector<double> spread(const std::vector<double>& wanted, double distance, double low, double high);
+
+/// Each curve's last value beside its end, right of the axes; a short line leads there. Of more than `most_labelled`
+/// curves, or in a narrow chart, none.
+class EndLabels {
+public:
+    static constexpr std::size_t most_labelled = 8;
+
+    explicit EndLabels(QCustomPlot& plot);
+    /// Keeps room for them. `set` outlives what is drawn.
+    void show_set(const CurveSet& set);
+    /// From top to bottom: "3  3.42", of one run the value alone.
+    QStringList words() const;
+    /// Once the plot has its size, before it is drawn.
+    void place();
+
+private:
+    QString words_of(const CurveEnd& end) const;
+
+    QCustomPlot& plot_;
+    const CurveSet* set_ = nullptr;
+    bool names_runs_ = false;
+    std::vector<QCPItemText*> texts_;
+    std::vector<QCPItemLine*> leaders_;
+};
+
+}  // namespace skippipe

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What is selected in the timeline, as properties: a card writes them in lines, the selection panel in rows with links.
+#pragma once
+#include <vector>
+
+#include <QStringList>
+
+#include "views/timeline/lanes.h"
+
+namespace skippipe {
+
+/// What the words of a property lead to.
+enum class DetailLink { none, node, microbatch, stage, iteration, cause };
+
+/// "Microbatch" "7"; without a name it is a sentence.
+struct Detail {
+    QString name, value;
+    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`: of all of it
+};
+
+struct Details {
+    QString title;  ///< "Backward on n3"
+    std::vector<Detail> rows;
+};
+
+/// Of a span on its lane.
+Details span_details(const LaneSpan& span, int lane, const TimelineData& data);
+/// Of a gap of that node; of one in which it was lost, the outage.
+Details gap_details(const LaneGap& gap, const std::string& node, const TimelineData& data);
+
+/// The title, then a line a row: "microbatch 7".
+QStringList in_lines(const Details& details);
+/// A table of the title, in which nodes are links, and the rows; links are "node:n3", "microbatch:7", "stage:2",
+/// "iteration:4", "cause:".
+QString in_rows(const Details& details, const TimelineData& data);
+
+/// A time fine enough to tell the ends of something of that length apart: "63.12 s".
+QString moment_words(double seconds, double length_s);
+/// The lane of a node; -1: there is none.
+int lane_named(const std::string& node, const TimelineData& data);
+
+}  // namespace skippipe
