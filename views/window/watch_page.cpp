@@ -434,9 +434,9 @@ void WatchPage::show_groups() {
 
 /// Of each lane, as the lanes say them.
 std::vector<int> WatchPage::stages_in_sight() const {
-    std::vector<int> stages;
-    for (int lane = 0; lane < static_cast<int>(shown_->lanes->lanes().size()); ++lane)
-        stages.push_back(shown_->lanes->stage_at(lane, timeline_->moment_in_sight()));
+    std::vector<int> stages(shown_->lanes->lanes().size());
+    for (std::size_t lane = 0; lane < stages.size(); ++lane)
+        stages[lane] = shown_->lanes->stage_at(static_cast<int>(lane), timeline_->moment_in_sight());
     return stages;
 }
 
