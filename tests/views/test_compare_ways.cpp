@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Comparing as people do, by mouse and keys: which run is best, what was different, and where.
 #include <QLabel>
+#include <QMenu>
+#include <QPushButton>
 #include <QScrollBar>
 #include <QtTest>
 
@@ -162,6 +164,25 @@ private Q_SLOTS:
     }
 
     /// Timelines that are too many for full lanes are drawn low, under one axis, each with all of its lanes.
+    void stacked_timelines_show_one_iteration_or_all() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId one = recorded.add(recorder, recorded.experiment),
+                    other = recorded.add(recorder, recorded.experiment);
+        const auto window = comparing(planners_, recorded, {one, other});
+        QVERIFY(window != nullptr);
+        auto& page = window->compare_page();
+        page.tabs().setCurrentIndex(4);
+        QVERIFY(page.findChild<QMenu*>("timeline_legend") != nullptr);
+        const double all_s = page.timelines().front()->data()->extent_s();
+        const auto seen_s = [&] { return page.zoom().end() - page.zoom().begin(); };
+        page.findChild<QPushButton*>("fit_timelines")->click();
+        QVERIFY(seen_s() >= all_s);
+        page.findChild<QPushButton*>("one_iteration")->click();
+        QVERIFY2(page.zoom().begin() == 0 && seen_s() < 1.1 * recorded.length() && seen_s() > recorded.length(),
+                 qPrintable(QString::number(seen_s())));
+    }
+
     void stacked_timelines_show_all_lanes() {
         Recorded recorded(planners_);
         Recorder recorder(recorded.file);

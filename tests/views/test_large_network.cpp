@@ -2,6 +2,7 @@
 // A large network in the whole window: an edit does not wait for views that nobody looks at.
 #include <ctime>
 
+#include <QPainter>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -62,6 +63,30 @@ private Q_SLOTS:
             least_s = std::min(least_s, thread_s() - begin_s);
         }
         QVERIFY2(least_s < most_edit_s, qPrintable(QString("%1 s").arg(least_s)));
+    }
+
+    /// Links that step back are most of the canvas: drawn at once, and with soft edges when it rests.
+    void a_selection_is_drawn_quickly_first() {
+        const auto is_soft = [](const TopologyView& view) {
+            return view.renderHints().testFlag(QPainter::Antialiasing);
+        };
+        Document document;
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
+        document.start_new(large_network());
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QTRY_VERIFY(is_soft(view));
+        selection.select({.nodes = {"n7"}});
+        QVERIFY(!is_soft(view));
+        QTRY_VERIFY(is_soft(view));
+        Experiment few = large_network();
+        few.topology.links.resize(100);
+        document.start_new(few);
+        selection.clear();
+        QTRY_VERIFY(is_soft(view));
+        selection.select({.nodes = {"n7"}});
+        QVERIFY2(is_soft(view), "a small picture need not");
     }
 
     /// One that is looked at follows, in time that a person can wait for.
