@@ -182,7 +182,8 @@ struct Compared {
     std::vector<nlohmann::ordered_json> experiments;
     std::vector<std::vector<Metric>> metrics;
     std::vector<std::optional<Accounting>> iterations,
-        totals;  ///< absent: the frozen experiment or plan is beyond this program
+        totals;               ///< absent: the frozen experiment or plan is beyond this program
+    std::vector<Plan> plans;  ///< without paths where that is so
 };
 
 Compared read_compared(Reader& reader, const std::vector<std::string>& names) {
@@ -192,9 +193,11 @@ Compared read_compared(Reader& reader, const std::vector<std::string>& names) {
         all.experiments.push_back(parsed(reader.experiment_json(run.id)));
         all.metrics.push_back(reader.metrics(run.id));
         auto& iteration = all.iterations.emplace_back();
+        auto& plan = all.plans.emplace_back();
         try {
-            const auto frozen = read_frozen(reader, run.id);
+            auto frozen = read_frozen(reader, run.id);
             iteration = account_plan(frozen.experiment, frozen.problem, frozen.plan);
+            plan = std::move(frozen.plan);
         } catch (const InputError& error) {
             std::cerr << "note: no accounting for run " << run.id << ": " << error.what() << '\n';
         }
@@ -357,9 +360,12 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
     }
     for (const auto& difference : differences) {
         rows.push_back({difference.pointer});
-        for (const auto& value : difference.values)
+        for (std::size_t i = 0; i < difference.values.size(); ++i) {
+            const auto& value = difference.values[i];
             rows.back().push_back(value ? (value->size() > 40 ? value->substr(0, 37) + "..." : *value)
                                         : std::string{no_number});
+            if (is_unused(difference, i, all.plans[i])) rows.back().back() += not_used;
+        }
     }
     std::cout << table(rows);
     if (const auto text = accounting_text(all); !text.empty()) std::cout << '\n' << text;

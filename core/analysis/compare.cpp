@@ -140,6 +140,13 @@ std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& e
     return differences;
 }
 
+bool is_unused(const ParameterDifference& difference, std::size_t run, const Plan& plan) {
+    const auto& value = difference.values.at(run);
+    if (difference.pointer != "/pipeline/skip_ratio" || !value || !visits_all_stages(plan)) return false;
+    const auto ratio = Json::parse(*value, nullptr, false);
+    return ratio.is_number() && ratio.get<double>() != 0;
+}
+
 void add_deltas(Figure& figure, std::size_t baseline) {
     const auto base = figure.values[baseline];
     for (const auto& value : figure.values) {

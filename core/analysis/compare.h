@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/experiment/document.h"
+#include "core/planner/plan/plan.h"
 #include "core/record/record.h"
 
 namespace skippipe {
@@ -32,6 +33,10 @@ std::string value_words(const nlohmann::ordered_json& value);
 /// Parameters that are not the same in all experiments, in the order of the first document that has them.
 /// Equal numbers are equal however they are written (1 and 1.0).
 std::vector<ParameterDifference> differing_parameters(const std::vector<nlohmann::ordered_json>& experiments);
+/// Whether the run did without it: a skip ratio where its plan visits all stages.
+bool is_unused(const ParameterDifference& difference, std::size_t run, const Plan& plan);
+/// What is said of such a value.
+inline constexpr const char* not_used = " (not used)";
 
 /// Whether a smaller figure is the better one.
 enum class Better { smaller, larger, neither };

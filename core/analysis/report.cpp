@@ -177,7 +177,11 @@ private:
         begin_table("Parameter");
         for (const auto& one : rows) {
             Cells cells{parameter_words(one.pointer)};
-            for (const auto& value : one.values) cells.push_back(value ? value_words(Json::parse(*value)) : "none");
+            for (std::size_t i = 0; i < one.values.size(); ++i) {
+                const auto& value = one.values[i];
+                cells.push_back(value ? value_words(Json::parse(*value)) : "none");
+                if (is_unused(one, i, runs_[i].plan)) cells.back() += not_used;
+            }
             row(cells);
         }
         add("</table>\n");

@@ -47,9 +47,7 @@ std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
         for (std::size_t i = 0; i < parameter.values.size(); ++i) {
             const auto& text = parameter.values[i];
             found.back().values << (text ? words_of(nlohmann::ordered_json::parse(*text)) : QObject::tr("none"));
-            if (parameter.pointer == "/pipeline/skip_ratio" &&
-                skip_ratio_of(*runs[i]) != runs[i]->experiment.pipeline.skip_ratio)
-                found.back().values.back() += QObject::tr(" (not used)");
+            if (is_unused(parameter, i, runs[i]->plan)) found.back().values.back() += QObject::tr(not_used);
         }
     }
     return found;
@@ -84,9 +82,7 @@ QStringList told_apart(const std::vector<const RunData*>& runs) {
 }
 
 double skip_ratio_of(const RunData& run) {
-    const auto& paths = run.plan.paths;
-    const bool is_full = !paths.empty() && paths.front().nodes.size() == run.plan.stages.size();
-    return is_full ? 0 : run.experiment.pipeline.skip_ratio;
+    return visits_all_stages(run.plan) ? 0 : run.experiment.pipeline.skip_ratio;
 }
 
 QString run_numbers(const std::vector<RunId>& runs) {

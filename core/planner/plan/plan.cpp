@@ -232,6 +232,10 @@ std::string to_string(const Operation& operation) {
            (operation.attempt > 0 ? "#" + std::to_string(operation.attempt) : "");
 }
 
+bool visits_all_stages(const Plan& plan) {
+    return !plan.paths.empty() && plan.paths.front().nodes.size() == plan.stages.size();
+}
+
 PerNode<StageIndex> stage_of_nodes(const Plan& plan, int nodes) {
     PerNode<StageIndex> stage_of(at(nodes), -1);
     for (StageIndex s = 0; at(s) < plan.stages.size(); ++s)

@@ -51,6 +51,9 @@ struct Plan {
     bool operator==(const Plan&) const = default;
 };
 
+/// Whether microbatches skip nothing; not where there are none.
+bool visits_all_stages(const Plan& plan);
+
 /// Stage of each node, -1 for a node left out.
 PerNode<StageIndex> stage_of_nodes(const Plan& plan, int nodes);
 
