@@ -26,11 +26,16 @@ struct WorthOptions {
     int threads = 0;
 };
 
-/// Losses over tokens of the runs, by their skip ratio.
-std::map<double, std::vector<std::vector<CurvePoint>>> losses_of(const WorthOptions& options, const Experiment& drawn,
-                                                                 Context& context) {
+/// Losses over tokens, a training each, and their seeds.
+struct Trainings {
+    std::vector<std::vector<CurvePoint>> losses;
+    std::vector<std::uint64_t> seeds;
+};
+
+/// Of the runs, by their skip ratio.
+std::map<double, Trainings> trainings_of(const WorthOptions& options, const Experiment& drawn, Context& context) {
     Reader reader(context.record);
-    std::map<double, std::vector<std::vector<CurvePoint>>> losses;
+    std::map<double, Trainings> trainings;
     for (const auto& name : options.runs) {
         const auto run = find_run(reader, name);
         const auto frozen = parse_experiment(reader.experiment_json(run.id)).experiment;
@@ -40,9 +45,11 @@ std::map<double, std::vector<std::vector<CurvePoint>>> losses_of(const WorthOpti
                              "Leave it out, or choose another --metric");
         if (frozen.model != drawn.model)
             std::cerr << fmt::format("note: run {} trained another model than {} has\n", run.id, options.file);
-        losses[frozen.pipeline.skip_ratio].push_back(std::move(curve));
+        auto& there = trainings[frozen.pipeline.skip_ratio];
+        there.losses.push_back(std::move(curve));
+        there.seeds.push_back(frozen.seed);
     }
-    return losses;
+    return trainings;
 }
 
 /// The network's own plan at a skip ratio.
@@ -129,9 +136,10 @@ void print_worths(const SkipWorths& worths, const WorthOptions& options) {
 void worth(const WorthOptions& options, Context& context) {
     const auto drawn = read_experiment(options.file, options.model);
     std::vector<SkipMeasured> measured;
-    for (auto& [skip_ratio, losses] : losses_of(options, drawn, context)) {
+    for (auto& [skip_ratio, trainings] : trainings_of(options, drawn, context)) {
         measured.push_back(planned_at(skip_ratio, drawn, options, context));
-        measured.back().losses = std::move(losses);
+        measured.back().losses = std::move(trainings.losses);
+        measured.back().seeds = std::move(trainings.seeds);
     }
     const auto worths = skip_worth(std::move(measured), options.loss, options.node_hour);
     context.json ? print_worths_json(worths) : print_worths(worths, options);

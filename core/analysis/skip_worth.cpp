@@ -2,6 +2,7 @@
 #include "core/analysis/skip_worth.h"
 
 #include <algorithm>
+#include <set>
 
 namespace skippipe {
 namespace {
@@ -22,6 +23,7 @@ void compare_with_first(std::vector<SkipWorth>& rows, Spread SkipWorth::*figure)
         spread.p.reset();
         const auto& first = rows.front();
         if (&row != &first && first.is_whole() && row.is_whole()) compare_spreads(first.*figure, spread);
+        if (!first.seeds_differ || !row.seeds_differ) spread.p.reset();
     }
 }
 
@@ -47,6 +49,7 @@ SkipWorths skip_worth(std::vector<SkipMeasured> measured, std::optional<double> 
         row.skip_ratio = one.skip_ratio;
         row.iteration_s = one.iteration_s;
         row.runs = one.losses.size();
+        row.seeds_differ = std::set(one.seeds.begin(), one.seeds.end()).size() == one.seeds.size();
         row.there = group.there;
         row.readings = group.readings;
         if (group.by) row.by_iterations = *group.by * per_token;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a loss takes on a network at each skip ratio: measured convergence times planned iterations. Pure.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -16,12 +17,14 @@ struct SkipMeasured {
     int nodes = 0;                                ///< that the plan uses
     std::vector<std::vector<CurvePoint>> losses;  ///< a training each, x in tokens
     std::optional<double> iteration_money;        ///< of the plan, by the experiment's prices; absent: by `node_hour`
+    std::vector<std::uint64_t> seeds = {};        ///< of each training; empty: each has one of its own
 };
 
 struct SkipWorth {
     double skip_ratio = 0, iteration_s = 0;
     std::size_t runs = 0, there = 0;      ///< how many there are, and how many of them are ever at the target
     std::size_t readings = 0;             ///< of the training that has fewest
+    bool seeds_differ = true;             ///< no seed was trained twice
     std::optional<double> by_iterations;  ///< the last of those that are there was seen there by then
     Spread iterations;                    ///< of the network's experiment, until the target
     Spread network_s;                     ///< the same as time of the network
@@ -34,6 +37,7 @@ struct SkipWorth {
 };
 
 /// `target`: the loss to get to; absent: the worst last one, which all get to. Compared with the smallest skip ratio.
+/// One seed trained twice says nothing of chance: no p is told where two trainings of a row have the same.
 /// `node_hour`: price of a node for an hour of network time, where prices are not known. By skip ratio.
 struct SkipWorths {
     std::optional<double> target;

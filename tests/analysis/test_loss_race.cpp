@@ -134,6 +134,16 @@ private Q_SLOTS:
         QVERIFY(near(*worths.rows[1].network_s.share, 1.2));  // more iterations than each saves
         QCOMPARE(*worths.rows[1].network_s.p, 0.0);
         QVERIFY(skip_worth({}, {}, 0).rows.empty());
+        // One seed trained twice says nothing of chance.
+        auto seeded = measured;
+        seeded[0].seeds = {1, 2}, seeded[1].seeds = {1, 2};
+        QVERIFY(skip_worth(seeded, {}, 3.6).rows[1].network_s.p.has_value());
+        for (const std::size_t twice : {0, 1}) {
+            auto same = seeded;
+            same[twice].seeds = {1, 1};
+            const auto untested = skip_worth(same, {}, 3.6).rows[1];
+            QVERIFY(!untested.network_s.p && !untested.iterations.p && untested.network_s.share);
+        }
         measured[0].losses.front() = {{0, 6}, {8, 1}};
         const auto unknown = skip_worth(measured, {}, 3.6);
         QCOMPARE(unknown.rows[1].there, 2U);

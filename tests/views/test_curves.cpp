@@ -480,7 +480,8 @@ private Q_SLOTS:
         QTRY_COMPARE(chart.end_words(), QStringList{label(1, 8)});  // the other has ended
         QCOMPARE(panel.key_text(), QString("Run 1, gpipe\nRun 2, gpipe"));
         panel.show_runs(borrowed({&first}));
-        QTRY_COMPARE(chart.end_words(), QStringList{label(1, 10).section("  ", 1)});
+        QTRY_VERIFY(chart.end_words().contains(label(1, 10).section("  ", 1)));
+        QCOMPARE(chart.end_words().filter(QString::fromUtf8("○ ")).size(), 1);
         QVERIFY2(panel.key_text().isEmpty(), "one run needs no key");
         CurveChart narrow;
         narrow.resize(200, 200);

@@ -363,6 +363,14 @@ private Q_SLOTS:
         QVERIFY2(page.seconds().front() > page.seconds().back(),
                  "an eighth of the bandwidth takes longer than eight times");
         QVERIFY2(w->document().experiment() == e, "nothing was edited");
+        // Now is the plan that is shown; as the search starts from it, what is quicker never looks slower.
+        const auto plan_s = [&] {
+            const auto outcome = w->plans().outcome();
+            return outcome && outcome->refined ? outcome->score.iteration_seconds : 0;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(plan_s() > 0 && !page.is_busy() && page.seconds()[3] == plan_s(), design_patience_ms);
+        for (std::size_t i = 4; i < page.seconds().size(); ++i) QVERIFY(page.seconds()[i] <= plan_s());
+        QVERIFY2(page.words().text().contains(" to "), qPrintable(page.words().text()));
         QVERIFY(!page.use_button().isEnabled());
         page.curve().choose(6);
         QVERIFY2(page.words().text().contains("against now"), qPrintable(page.words().text()));

@@ -6,6 +6,7 @@
 #include "plugins/planners/all.h"
 #include "tests/views/recorded_runs.h"
 #include "tests/views/two_iterations.h"
+#include "views/timeline/colours.h"
 #include "views/timeline/details.h"
 
 using namespace skippipe;
@@ -37,6 +38,36 @@ private Q_SLOTS:
         QCOMPARE(value_of(details, "Iteration"), QStringLiteral("1"));
         QCOMPARE(value_of(details, "Took"), QStringLiteral("1.10 s, from 8.00 s to 9.10 s"));
         QCOMPARE(in_lines(details).mid(0, 3), (QStringList{"Backward on b", "microbatch 4", "stage 1"}));
+    }
+
+    /// How much it worked, until when, and what it waited for the longest: of two waits for one node the sum.
+    void a_node_has_its_iteration() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b"});
+        data->set_stage(0, 2);
+        for (const double start_s : {0.0, 4.0})
+            data->add(Span{SpanKind::forward, NodeIndex(0), -1, StageIndex(2), MicrobatchIndex(0), start_s, start_s,
+                           start_s + 1, 0},
+                      0, 0, static_cast<std::int64_t>(start_s));
+        const auto wait = [&](IdleCause cause, double start_s, double end_s, int of) {
+            IdleGap gap{.node = NodeIndex(0), .cause = cause, .start_s = start_s, .end_s = end_s};
+            gap.other = NodeIndex(of);
+            data->add(gap, 0);
+        };
+        wait(IdleCause::memory, 1, 1.5, -1);
+        wait(IdleCause::activation, 1.5, 4, 1);
+        wait(IdleCause::activation, 5, 6, 1);
+        wait(IdleCause::fill_drain, 6, 10, -1);
+        data->set_iterations({{0, 10, 10}});
+        data->finish();
+        const auto details = node_details(0, {0, 10, 10}, *data);
+        QCOMPARE(details.title, QStringLiteral("a"));
+        QCOMPARE(value_of(details, "Stage"), QStringLiteral("2"));
+        QCOMPARE(value_of(details, "Works"), QStringLiteral("20.0 % of 10.0 s, the last ends after 5.00 s"));
+        QCOMPARE(value_of(details, "Waits"), QStringLiteral("4.00 s: ") + cause_words(IdleCause::fill_drain));
+        QCOMPARE(value_of(details, QString(QChar(0x00A0))),
+                 QStringLiteral("3.50 s: %1, for b").arg(cause_words(IdleCause::activation)));
+        QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));
     }
 
     /// Names of nodes lead there, other words do not; what a person called a node is text, whatever it looks like.

@@ -16,6 +16,7 @@
 #include "plugins/planners/all.h"
 #include "tests/views/recorded_runs.h"
 #include "views/idle/what_helps.h"
+#include "views/runs/failure_panel.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_log.h"
 #include "views/runs/run_table.h"
@@ -353,6 +354,28 @@ private Q_SLOTS:
         go_to(0.25);
         QCOMPARE(stage_of_lane(1), QStringLiteral("Stage %1").arg(first));
         QCOMPARE(scene.stage_of("node-2"), first);
+    }
+
+    /// However narrow the panel is by the time that somebody looks.
+    void events_are_seen_whole() {
+        QTabWidget tabs;
+        auto* panel = new FailurePanel;
+        tabs.addTab(new QWidget, "other");
+        tabs.addTab(panel, "events");
+        tabs.resize(900, 500);
+        tabs.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&tabs));
+        panel->show_events(1, {{.what = "n6 lost 30.8 s into the iteration, known 5.00 s later: 4 forwards and 1 "
+                                        "backwards run again, planned again in 9.41 ms"}});
+        tabs.resize(260, 500);
+        tabs.setCurrentIndex(1);
+        const auto& table = panel->events();
+        const auto needed = [&] {
+            const QRect room(0, 0, table.columnWidth(1) - 16, 10'000);
+            return table.fontMetrics().boundingRect(room, Qt::TextWordWrap, table.item(0, 1)->text()).height();
+        };
+        QTRY_VERIFY2(table.rowHeight(0) >= needed() && needed() > 60,
+                     qPrintable(QString("%1 of %2").arg(table.rowHeight(0)).arg(needed())));
     }
 
     void spans_that_were_given_up_are_told() {

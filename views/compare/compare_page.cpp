@@ -15,6 +15,7 @@
 #include <QToolButton>
 
 #include "views/compare/differences.h"
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -38,18 +39,15 @@ QString figures_of(const RunData& run) {
     return words.join(QStringLiteral(", "));
 }
 
-/// The run's mark, what it is, and `figures`; `apart`: from the timeline above.
-QWidget* timeline_title(const RunData& run, QLabel* figures, bool apart) {
+/// The run's mark, what tells it from the others, and `figures`; `apart`: from the timeline above.
+QWidget* timeline_title(const RunData& run, const QString& what, QLabel* figures, bool apart) {
     auto* title = new QWidget;
     auto* row = new QHBoxLayout(title);
     row->setContentsMargins(size::gap, apart ? size::gap : size::unit, size::gap, 1);
     row->setSpacing(size::gap);
     auto* swatch = new QLabel;
     swatch->setPixmap(run_swatch(run.info.id));
-    auto* name = words_label(QObject::tr("Run %1, %2, %3")
-                                 .arg(run.info.id)
-                                 .arg(QString::fromStdString(run.info.name), QString::fromStdString(run.info.planner)),
-                             "heading");
+    auto* name = words_label(QObject::tr("Run %1, %2").arg(run.info.id).arg(what), "heading");
     name->setWordWrap(false);
     figures->setWordWrap(false);
     row->addWidget(swatch);
@@ -306,6 +304,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         qsizetype lanes = 0;
         for (const auto* run : runs) lanes += std::ssize(run->lanes->lanes());
         const bool low = runs.size() > 1 && lanes > most_full_lanes;
+        const QStringList apart = told_apart(runs);
         for (const auto* run : runs) {
             auto* view = new TimelineView(zoom_, low);
             if (low) {
@@ -313,7 +312,8 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
                 view->set_has_axis(timelines_.empty());  // one zoom, one axis
             }
             figures_.push_back(words_label({}, "secondary"));
-            stack_rows_->addWidget(timeline_title(*run, figures_.back(), low && !timelines_.empty()));
+            stack_rows_->addWidget(
+                timeline_title(*run, apart[std::ssize(timelines_)], figures_.back(), low && !timelines_.empty()));
             stack_rows_->addWidget(view, low && timelines_.empty() ? first_stretch : other_stretch);
             timelines_.push_back(view);
             connect(view, &TimelineView::lanes_scrolled, this, [this, view](double pixels) {

@@ -37,7 +37,6 @@ struct Kind {
 };
 constexpr Kind less_is_better{DifferenceSection::results, Better::smaller};
 constexpr Kind loss{DifferenceSection::results, Better::smaller, Compared::ratio, true};
-constexpr Kind more_is_better{DifferenceSection::results, Better::larger};
 constexpr Kind share_of_time{DifferenceSection::results, Better::smaller, Compared::points};
 constexpr Kind idle_cause{DifferenceSection::idle, Better::smaller};
 constexpr Kind what_it_took{DifferenceSection::cost};
@@ -222,7 +221,7 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
         loss));
     rows.push_back(metric(
         QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; },
-        [](double v) { return v < 1000 ? three_digits(v) : whole_number(v); }, more_is_better));
+        [](double v) { return v < 1000 ? three_digits(v) : whole_number(v); }, {}));
     add_accounting(runs, rows);
     rows.push_back(metric(
         QObject::tr("Network time"), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds,

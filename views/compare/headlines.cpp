@@ -2,11 +2,15 @@
 #include "views/compare/headlines.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include <QObject>
 #include <QStringList>
 
+#include "core/analysis/loss_race.h"
 #include "core/analysis/ranking.h"
+#include "views/curves/curve_data.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
@@ -19,8 +23,10 @@ QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, 
     constexpr qsizetype most_named = 3;
     QStringList named;
     for (const auto& parameter : differing(runs)) {
-        const QString &own = parameter.values[static_cast<qsizetype>(one)],
-                      &its = parameter.values[static_cast<qsizetype>(other)];
+        QString own = parameter.values[static_cast<qsizetype>(one)],
+                its = parameter.values[static_cast<qsizetype>(other)];
+        if (parameter.pointer == "/pipeline/skip_ratio")  // what was trained with
+            own = QString::number(skip_ratio_of(*runs[one])), its = QString::number(skip_ratio_of(*runs[other]));
         if (own != its && parameter.pointer != "/name" && parameter.pointer != "/description")
             named << (parameter.pointer == "/failures" && own == QObject::tr("none")
                           ? QObject::tr("no failures instead of \"%1\"").arg(its)
@@ -30,22 +36,54 @@ QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, 
     return named.mid(0, most_named).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
 }
 
-/// "run 4 takes 1.32 x as long, run 3 4.20 x", the next first.
-QString behind_words(const std::vector<const RunData*>& runs, std::size_t quickest) {
+/// "run 4 takes 1.32 x as long, run 3 4.20 x", the next first; `seconds` of each run.
+QString behind_words(const std::vector<const RunData*>& runs, const std::vector<double>& seconds,
+                     std::size_t quickest) {
     constexpr std::size_t most_named = 4;
-    std::vector<const RunData*> others;
+    std::vector<std::size_t> others;
     for (std::size_t i = 0; i < runs.size(); ++i)
-        if (i != quickest) others.push_back(runs[i]);
-    std::stable_sort(others.begin(), others.end(),
-                     [](const RunData* a, const RunData* b) { return *a->info.iteration_s < *b->info.iteration_s; });
+        if (i != quickest) others.push_back(i);
+    std::stable_sort(others.begin(), others.end(), [&](auto a, auto b) { return seconds[a] < seconds[b]; });
     QStringList words;
     for (std::size_t i = 0; i < std::min(most_named, others.size()); ++i) {
-        const QString times = three_digits(*others[i]->info.iteration_s / *runs[quickest]->info.iteration_s);
-        words << (i == 0 ? QObject::tr("run %1 takes %2\u00A0× as long").arg(others[i]->info.id).arg(times)
-                         : QObject::tr("run %1 %2\u00A0×").arg(others[i]->info.id).arg(times));
+        const RunId run = runs[others[i]]->info.id;
+        const QString times = three_digits(seconds[others[i]] / seconds[quickest]);
+        words << (i == 0 ? QObject::tr("run %1 takes %2\u00A0× as long").arg(run).arg(times)
+                         : QObject::tr("run %1 %2\u00A0×").arg(run).arg(times));
     }
     if (others.size() > most_named) words << QObject::tr("%1 more longer still").arg(others.size() - most_named);
     return words.join(QStringLiteral(", "));
+}
+
+/// ". It has skip ratio 0.25 instead of 0"; empty where nothing differs.
+QString reason_words(const std::vector<const RunData*>& runs, std::size_t quickest, std::size_t slowest) {
+    const QString why = instead_words(runs, quickest, slowest);
+    return why.isEmpty() ? why : QObject::tr(". It has %1").arg(why);
+}
+
+/// Who is first at the loss that all get to, by network time: what the shorter iteration and the lower loss come to.
+/// None where readings are too far apart to tell it of each.
+std::optional<Headline> soonest_one(const std::vector<const RunData*>& runs) {
+    std::vector<const std::vector<Metric>*> metrics;
+    for (const auto* run : runs) metrics.push_back(&run->metrics);
+    const std::string metric = loss_to_compare(metrics);
+    std::vector<std::vector<CurvePoint>> curves;
+    for (const auto* run : runs) curves.push_back(curve_points(*run, metric, WorkAxis::network_time));
+    std::vector<std::size_t> group_of(runs.size());
+    std::iota(group_of.begin(), group_of.end(), std::size_t{0});
+    const auto race = loss_race(curves, group_of);
+    std::vector<double> seconds;
+    for (const auto& group : race.groups)
+        if (group.is_whole(group.to_target)) seconds.push_back(*group.to_target.mean);
+    if (!race.target || runs.size() < 2 || seconds.size() != runs.size()) return std::nullopt;
+    const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+    if (*least <= 0 || *least == *most) return std::nullopt;
+    const auto quickest = static_cast<std::size_t>(least - seconds.begin()),
+               slowest = static_cast<std::size_t>(most - seconds.begin());
+    const QString loss = metric == "loss" ? QObject::tr("training loss") : QObject::tr("validation loss");
+    return Headline{QObject::tr("Soonest at a %1 of %2").arg(loss, three_digits(*race.target)), runs[quickest]->info.id,
+                    duration(*least),
+                    capitalised(behind_words(runs, seconds, quickest)) + reason_words(runs, quickest, slowest)};
 }
 
 Headline best_one(const std::vector<const RunData*>& runs, const Ranking& ranking) {
@@ -78,12 +116,14 @@ Headline best_one(const std::vector<const RunData*>& runs, const Ranking& rankin
             best.id, figure, words};
 }
 
-Headline quickest_one(const std::vector<const RunData*>& runs, const Paces& paces) {
-    const RunInfo& quickest = runs[paces.quickest]->info;
-    const QString why = instead_words(runs, paces.quickest, paces.slowest);
-    return {QObject::tr("Shortest iteration of the network"), quickest.id, duration(*quickest.iteration_s),
-            capitalised(behind_words(runs, paces.quickest)) +
-                (why.isEmpty() ? QString{} : QObject::tr(". It has %1").arg(why))};
+/// `reason`: it is to be said, as no other headline says it.
+Headline quickest_one(const std::vector<const RunData*>& runs, const Paces& paces, bool reason) {
+    std::vector<double> seconds;
+    for (const auto* run : runs) seconds.push_back(*run->info.iteration_s);
+    return {QObject::tr("Shortest iteration of the network"), runs[paces.quickest]->info.id,
+            duration(seconds[paces.quickest]),
+            capitalised(behind_words(runs, seconds, paces.quickest)) +
+                (reason ? reason_words(runs, paces.quickest, paces.slowest) : QString{})};
 }
 
 }  // namespace
@@ -94,9 +134,12 @@ std::vector<Headline> headlines(const std::vector<const RunData*>& runs) {
     for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
     const auto ranking = rank_runs(ranked);
     if (!ranking) return {};
-    std::vector<Headline> lines{best_one(runs, *ranking)};
+    std::vector<Headline> lines;
+    const auto soonest = ranking->by == Ranking::By::loss ? soonest_one(runs) : std::nullopt;
+    if (soonest) lines.push_back(*soonest);
+    lines.push_back(best_one(runs, *ranking));
     if (ranking->by == Ranking::By::loss)
-        if (const auto found = paces(ranked)) lines.push_back(quickest_one(runs, *found));
+        if (const auto found = paces(ranked)) lines.push_back(quickest_one(runs, *found, !soonest));
     return lines;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/compare/race_rows.h"
 
+#include <algorithm>
+
 #include <QObject>
 
 #include "views/runs/parameters.h"
@@ -106,11 +108,14 @@ RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice)
                                verdict_of(value)},
                               {chance_words(value.p)}});
     }
-    table.words = QObject::tr(
-                      "At equal %1: what each needs to reach %2, and its loss at %3. Mean ± deviation over the "
-                      "runs of a row; p: Welch's test against the first row, from two runs a side on.")
-                      .arg(axis, loss, at) +
-                  unknown_words(race);
+    const bool any_several = std::any_of(race.groups.begin(), race.groups.end(),
+                                         [](const RaceGroup& group) { return group.runs.size() > 1; });
+    const bool any_p = std::any_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
+        return group.to_target.p.has_value() || group.at_common.p.has_value();
+    });
+    table.words = QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
+                  (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +
+                  (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) + unknown_words(race);
     return table;
 }
 

@@ -180,8 +180,8 @@ void WorthPanel::changeEvent(QEvent* event) {
 void WorthPanel::show_runs(const std::vector<const RunData*>& runs) {
     shown_.clear();
     for (const auto* run : runs)
-        shown_.push_back(
-            {run->info.id, skip_ratio_of(*run), run->experiment.model == document_.experiment().model, run->metrics});
+        shown_.push_back({run->info.id, skip_ratio_of(*run), run->experiment.model == document_.experiment().model,
+                          run->experiment.seed, run->metrics});
     choose_readable_loss(*metric_, runs);
     if (!isVisible()) return;  // drawn when it is shown
     plan_again();
@@ -301,6 +301,7 @@ void WorthPanel::draw() {
         if (planned == planned_.end() || !planned->second.measured) continue;
         auto& one = measured.try_emplace(run.skip_ratio, *planned->second.measured).first->second;
         one.losses.push_back(std::move(curve));
+        one.seeds.push_back(run.seed);
     }
     std::optional<double> target;
     bool is_number = false;

@@ -65,6 +65,7 @@ private:
         RunId id = 0;
         double skip_ratio = 0;
         bool same_model = true;
+        std::uint64_t seed = 0;
         std::vector<Metric> metrics;
     };
     void plan_again();

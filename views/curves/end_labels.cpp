@@ -15,7 +15,8 @@ namespace {
 constexpr int least_width = 240;  ///< pixels of a chart that has room for them
 constexpr int leader = 12, gap = 3;
 
-bool is_labelled(const Curve& curve) { return !curve.marks; }
+/// Of several runs the discs are their lines' of the same colour.
+bool is_labelled(const Curve& curve) { return !curve.marks || curve.in_legend; }
 
 std::size_t labelled(const CurveSet& set) {
     return static_cast<std::size_t>(std::count_if(set.curves.begin(), set.curves.end(), is_labelled));
@@ -81,14 +82,15 @@ EndLabels::EndLabels(QCustomPlot& plot) : plot_(plot) {
 }
 
 QString EndLabels::words_of(const CurveEnd& end) const {
-    const QString value = value_words(*set_, end.point.y);
+    const QString value = (end.curve->marks ? QString::fromUtf8("○ ") : QString{}) + value_words(*set_, end.point.y);
     return names_runs_ ? QStringLiteral("%1  %2").arg(end.curve->run).arg(value) : value;
 }
 
 void EndLabels::show_set(const CurveSet& set) {
     set_ = &set;
     const auto runs = labelled(set);
-    names_runs_ = runs > 1;
+    names_runs_ = std::any_of(set.curves.begin(), set.curves.end(),
+                              [&](const Curve& curve) { return curve.run != set.curves.front().run; });
     const bool fits = runs > 0 && runs <= most_labelled && plot_.width() >= least_width;
     int width = 0;
     if (fits) {

@@ -32,7 +32,7 @@ public:
     explicit EndLabels(QCustomPlot& plot);
     /// Keeps room for them. `set` outlives what is drawn.
     void show_set(const CurveSet& set);
-    /// From top to bottom: "3  3.42", of one run the value alone.
+    /// From top to bottom: "3  3.42", of one run the value alone, "○ 3.40" of its validation.
     QStringList words() const;
     /// Once the plot has its size, before it is drawn.
     void place();

@@ -21,7 +21,8 @@ namespace skippipe {
 namespace {
 
 constexpr int widest_bar = 320, narrowest_bar = 20, number_width = 76;
-constexpr int least_width = 316;  ///< the longest cause is written out
+constexpr int cause_bar = 12, low_row = 19;  ///< pixels; rows are as low where else some would not be seen
+constexpr int least_width = 316;              ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
 /// Draws a cause beside the longest one as a bar of its colour.
@@ -31,7 +32,8 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
         const double share = std::clamp(index.data(share_role).toDouble(), 0.0, 1.0);
         const auto cause = static_cast<IdleCause>(index.data(cause_role).toInt());
-        QRectF box = QRectF(option.rect).adjusted(4, 8, -8, -8);
+        const double aside = (option.rect.height() - cause_bar) / 2.0;
+        QRectF box = QRectF(option.rect).adjusted(4, aside, -8, -aside);
         painter->fillRect(box, mix(theme().surface, theme().line, 0.6));
         box.setWidth(std::max(share > 0 ? 2.0 : 0.0, box.width() * share));
         painter->fillRect(box, cause_fill(theme(), cause, ColourBy::cause));
@@ -86,6 +88,7 @@ IdlePanel::IdlePanel(QWidget* parent)
     offer_help({}, 0);
     table_->setItemDelegateForColumn(1, new BarDelegate(table_));
     make_figures(*table_, tr("Idle time by cause"));
+    table_->verticalHeader()->setMinimumSectionSize(low_row);
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     table_->horizontalHeader()->setMinimumSectionSize(narrowest_bar);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -96,13 +99,16 @@ IdlePanel::IdlePanel(QWidget* parent)
     table_->viewport()->installEventFilter(this);
 }
 
-/// Words first: a bar is as wide as they leave room for.
+/// Words first: a bar is as wide as they leave room for, and rows as high as lets all be seen.
 void IdlePanel::share_width() {
     int words = 0;
     for (int row = 0; row < table_->rowCount(); ++row)
         words = std::max(words, table_->fontMetrics().horizontalAdvance(table_->item(row, 0)->text()));
     const int room = table_->viewport()->width() - number_width - words - 4 * size::gap;
     table_->setColumnWidth(1, std::clamp(room, narrowest_bar, widest_bar));
+    if (table_->rowCount() > 0)
+        table_->verticalHeader()->setDefaultSectionSize(
+            std::clamp(table_->viewport()->height() / table_->rowCount(), low_row, static_cast<int>(size::row)));
 }
 
 /// The viewport's width changes with the panel, and where a scroll bar comes or goes.

@@ -32,6 +32,24 @@ Experiment planned_key(const Experiment& e) {
     return key;
 }
 
+PlannerRow row_of(const Experiment& experiment, const std::string& planner, const PlanOutcome& outcome) {
+    PlannerRow row{planner, outcome.has_plan, 0, 0, 0, 0, {}, {}};
+    if (outcome.has_plan) {
+        const Score& s = outcome.score;
+        row.valid = s.violations.empty();
+        row.iteration_s = s.iteration_seconds;
+        row.gap = s.gap;
+        row.idle = s.idle_fraction;
+        row.bytes = s.bytes;
+        if (has_prices(experiment))
+            row.price = price_of(experiment, outcome.problem, outcome.plan, outcome.timeline).total();
+        if (!row.valid) row.fault = QString::fromStdString(s.violations.front());
+    } else if (!outcome.faults.empty()) {
+        row.fault = QString::fromStdString(outcome.faults.front().what);
+    }
+    return row;
+}
+
 }  // namespace
 
 PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, QWidget* parent)
@@ -170,20 +188,7 @@ void PlannerTable::start() {
             request.stop = stop;
             const auto outcome = make_plan(experiment, *planner, request);
             if (stop.stop_requested()) return;
-            PlannerRow row{planner->name(), outcome->has_plan, 0, 0, 0, 0, {}, {}};
-            if (outcome->has_plan) {
-                const Score& s = outcome->score;
-                row.valid = s.violations.empty();
-                row.iteration_s = s.iteration_seconds;
-                row.gap = s.gap;
-                row.idle = s.idle_fraction;
-                row.bytes = s.bytes;
-                if (has_prices(experiment))
-                    row.price = price_of(experiment, outcome->problem, outcome->plan, outcome->timeline).total();
-                if (!row.valid) row.fault = QString::fromStdString(s.violations.front());
-            } else if (!outcome->faults.empty()) {
-                row.fault = QString::fromStdString(outcome->faults.front().what);
-            }
+            const PlannerRow row = row_of(experiment, planner->name(), *outcome);
             QMetaObject::invokeMethod(
                 this, [this, row, place, serial] { take(row, place, serial); }, Qt::QueuedConnection);
             ++place;
@@ -194,6 +199,23 @@ void PlannerTable::start() {
 void PlannerTable::take(const PlannerRow& row, int place, int serial) {
     if (serial != serial_) return;
     ++done_;
+    fill(row, place);
+    busy_ = done_ < table_->rowCount();
+    if (busy_) table_->item(place + 1, note_column)->setText(tr("plans…"));
+    mark_best();
+    show_words();
+}
+
+void PlannerTable::show_plan(const PlanOutcome& shown) {
+    if (key_) return;  // all of them were asked
+    show_names();
+    for (int place = 0; place < table_->rowCount(); ++place)
+        if (table_->item(place, planner_column)->data(Qt::UserRole).toString().toStdString() == shown.plan.planner)
+            fill(row_of(document_.experiment(), shown.plan.planner, shown), place);
+    show_words();
+}
+
+void PlannerTable::fill(const PlannerRow& row, int place) {
     if (row.iteration_s > 0) {
         table_->item(place, iteration_column)->setText(duration(row.iteration_s));
         table_->item(place, gap_column)->setText(percent(row.gap));
@@ -206,11 +228,7 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
     note->setText(row.fault);
     note->setToolTip(row.fault);
     note->setForeground(theme().bad);
-    busy_ = done_ < table_->rowCount();
-    if (busy_) table_->item(place + 1, note_column)->setText(tr("plans…"));
     table_->item(place, price_column)->setData(Qt::UserRole, row.price && row.valid ? *row.price : QVariant{});
-    mark_best();
-    show_words();
 }
 
 /// The shortest so far; with prices also those than which no other is both as short and as cheap.

@@ -14,6 +14,8 @@
 
 namespace skippipe {
 
+struct PlanOutcome;
+
 class Document;
 
 /// What one planner makes of the experiment.
@@ -35,6 +37,8 @@ public:
     ~PlannerTable() override;
     void start();
     void stop();
+    /// The figures of the plan that is shown, while no other planner was asked.
+    void show_plan(const PlanOutcome& shown);
     bool is_busy() const { return busy_; }
     QTableWidget& table() { return *table_; }
     QPushButton& button() { return *button_; }
@@ -45,6 +49,7 @@ private:
     void follow();
     bool is_old() const;
     void take(const PlannerRow& row, int place, int serial);
+    void fill(const PlannerRow& row, int place);
     void show_names();
     void show_words();
     void mark_best();

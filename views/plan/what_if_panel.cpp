@@ -23,6 +23,12 @@ namespace skippipe {
 namespace {
 
 constexpr std::int64_t what_if_steps = 1'000;
+constexpr double hardly = 1.01;  ///< times as long: no more than searches differ by
+
+/// 0: there is no plan, or none that may be.
+double seconds_of(const PlanOutcome& outcome) {
+    return outcome.has_plan && outcome.score.violations.empty() ? outcome.score.iteration_seconds : 0;
+}
 constexpr int left_room = 72, bottom_room = 42, top_room = 20;
 constexpr double tick_room = 44;  ///< pixels between ticks, at least
 
@@ -236,13 +242,15 @@ void WhatIfPanel::showEvent(QShowEvent* event) {
     follow();
 }
 
-void WhatIfPanel::show_held(HeldMicrobatches held) {
+void WhatIfPanel::show_plan(std::shared_ptr<const PlanOutcome> plan, HeldMicrobatches held) {
+    const bool is_new = plan_ != plan;
+    plan_ = std::move(plan);
     held_ = std::move(held);
     const auto asked = what_if_questions(document_.experiment(), selection_.now(), held_);
     const bool is_same = std::equal(
         asked.begin(), asked.end(), all_.begin(), all_.end(),
         [](const auto& a, const auto& b) { return a.words == b.words && a.now == b.now && a.values == b.values; });
-    if (!is_same) follow();
+    if (!is_same || is_new) follow();
 }
 
 /// Who looks elsewhere asks nothing.
@@ -282,17 +290,21 @@ void WhatIfPanel::ask() {
     busy_ = true;
     say();
     stop_ = std::stop_source{};
-    pool_.start([this, experiment, planner, question, serial = serial_, stop = stop_.get_token()] {
+    pool_.start([this, experiment, planner, question, plan = plan_, serial = serial_, stop = stop_.get_token()] {
         for (std::size_t i = 0; i < question.values.size(); ++i) {
             Experiment other = experiment;
             question.set(other, question.values[i]);
-            PlanRequest request = request_for(other);
-            request.steps = what_if_steps;
-            request.stop = stop;
-            const auto outcome = make_plan(other, *planner, request, Bounding::left_out);
+            const auto kept = plan ? carry_over(other, *plan) : nullptr;
+            double found = kept ? seconds_of(*kept) : 0;
+            if (found == 0 || question.values[i] != question.now) {  // now it is the plan that is shown
+                PlanRequest request = request_for(other);
+                request.steps = what_if_steps;
+                request.stop = stop;
+                if (found > 0 && planner->goes_on()) request.warm_start = &kept->plan;
+                const double searched = seconds_of(*make_plan(other, *planner, request, Bounding::left_out));
+                if (searched > 0 && (found == 0 || searched < found)) found = searched;
+            }
             if (stop.stop_requested()) return;
-            const double found =
-                outcome->has_plan && outcome->score.violations.empty() ? outcome->score.iteration_seconds : 0;
             QMetaObject::invokeMethod(
                 this,
                 [this, question, i, found, serial, last = i + 1 == question.values.size()] {
@@ -307,6 +319,18 @@ void WhatIfPanel::ask() {
     });
 }
 
+/// What all values come to, where nobody has chosen one.
+QString WhatIfPanel::spread_words() const {
+    double least = 0, most = 0;
+    for (const double s : seconds_)
+        if (s > 0) least = least == 0 ? s : std::min(least, s), most = std::max(most, s);
+    const QString how =
+        tr("by a short search from the plan; choose a value, or select a node or a link to ask about it");
+    if (least == 0) return tr("No value has a plan");
+    return (most <= least * hardly ? tr("Hardly matters: %1 to %2, %3") : tr("%1 to %2, %3"))
+        .arg(duration(least), duration(most), how);
+}
+
 void WhatIfPanel::say() {
     const int which = box_->currentIndex(), at = curve_->chosen();
     const bool has = which >= 0 && at >= 0 && at < static_cast<int>(seconds_.size());
@@ -316,7 +340,7 @@ void WhatIfPanel::say() {
     const auto planned = std::count_if(seconds_.begin(), seconds_.end(), [](double s) { return s >= 0; });
     if (!has)
         return words_->setText(busy_ ? tr("%1 of %2 values planned").arg(planned).arg(seconds_.size())
-                                     : tr("A short search for each value; select a node or a link to ask about it"));
+                                     : spread_words());
     const auto& question = all_[static_cast<std::size_t>(which)];
     const double s = seconds_[static_cast<std::size_t>(at)];
     const QString value = value_text(question, question.values[static_cast<std::size_t>(at)]);

@@ -13,6 +13,8 @@
 
 namespace skippipe {
 
+struct PlanOutcome;
+
 class Document;
 class SelectionModel;
 
@@ -60,8 +62,8 @@ public:
     WhatIfPanel(Document& document, SelectionModel& selection, const PlannerRegistry& planners,
                 QWidget* parent = nullptr);
     ~WhatIfPanel() override;
-    /// What nodes hold in the plan that is shown from now on.
-    void show_held(HeldMicrobatches held);
+    /// The plan that is shown from now on, from which each search starts, and what nodes hold in it; null: none.
+    void show_plan(std::shared_ptr<const PlanOutcome> plan, HeldMicrobatches held);
     QComboBox& questions() { return *box_; }
     WhatIfCurve& curve() { return *curve_; }
     QPushButton& use_button() { return *use_; }
@@ -77,6 +79,7 @@ private:
     void ask();
     void stop();
     void say();
+    QString spread_words() const;
 
     Document& document_;
     SelectionModel& selection_;
@@ -89,6 +92,7 @@ private:
     std::stop_source stop_;
     std::vector<WhatIfQuestion> all_;
     HeldMicrobatches held_;
+    std::shared_ptr<const PlanOutcome> plan_;
     std::vector<double> seconds_;
     int serial_ = 0;
     bool busy_ = false;

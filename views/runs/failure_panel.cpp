@@ -41,7 +41,7 @@ FailurePanel::FailurePanel(QWidget* parent)
     events_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     events_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     events_->setWordWrap(true);
-    connect(events_->horizontalHeader(), &QHeaderView::sectionResized, this, &FailurePanel::wrap);
+    events_->viewport()->installEventFilter(this);
     events_->setSelectionMode(QAbstractItemView::SingleSelection);
     events_->setToolTip(tr("Enter or a click goes to that moment"));
     const auto choose = [this](int row, int) {
@@ -79,6 +79,13 @@ void FailurePanel::wrap() {
         const int words = wraps ? font.boundingRect(room, Qt::TextWordWrap, events_->item(row, 1)->text()).height() : 0;
         events_->setRowHeight(row, std::max(words + 2 * size::unit, size::row));
     }
+}
+
+/// The columns have their widths after the viewport has its own.
+bool FailurePanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == events_->viewport() && (event->type() == QEvent::Resize || event->type() == QEvent::Show))
+        QMetaObject::invokeMethod(this, &FailurePanel::wrap, Qt::QueuedConnection);
+    return QWidget::eventFilter(watched, event);
 }
 
 void FailurePanel::add(const RunEvent& event) {

@@ -24,6 +24,9 @@ public:
 Q_SIGNALS:
     void chosen(double network_s);  ///< the moment of an event
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void add(const RunEvent& event);
     void wrap();

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include <QRegularExpression>
 
@@ -184,6 +188,44 @@ Details gap_details(const LaneGap& gap, const std::string& node, const TimelineD
     return details;
 }
 
+Details node_details(int lane, const IterationTime& one, const TimelineData& data) {
+    constexpr std::size_t most_waits = 3;
+    const Lane& own = data.lanes()[static_cast<std::size_t>(lane)];
+    Details details{.title = QString::fromStdString(own.name)};
+    auto& rows = details.rows;
+    const double begin_s = one.begin_s();
+    if (const int stage = data.stage_at(lane, begin_s); stage >= 0) rows.push_back(stage_row(stage));
+    rows.push_back(iteration_row(one.iteration));
+    const auto sum = data.statistics(lane, lane, begin_s, one.end_s);
+    double ends_s = begin_s;
+    const auto before = [](const LaneSpan& span, double time_s) { return span.start_s < time_s; };
+    if (const auto after = std::lower_bound(own.work.begin(), own.work.end(), one.end_s, before);
+        after != own.work.begin())
+        ends_s = std::max(begin_s, std::prev(after)->end_s);
+    if (sum.seconds > 0)
+        rows.push_back({QObject::tr("Works"), QObject::tr("%1 of %2, the last ends after %3")
+                                                  .arg(percent(sum.busy_s / sum.seconds), duration(one.length_s),
+                                                       duration(ends_s - begin_s))});
+    std::map<std::pair<IdleCause, int>, double> waits;
+    data.visit_gaps(lane, begin_s, one.end_s, 0, [&](const LaneGap& gap) {
+        const int other = gap.cause == IdleCause::fill_drain ? -1 : gap.other;  // that waits for all that come before
+        waits[{gap.cause, other}] += std::min(gap.end_s, one.end_s) - std::max(gap.start_s, begin_s);
+    });
+    std::vector<std::pair<double, std::pair<IdleCause, int>>> longest;
+    for (const auto& [what, seconds] : waits) longest.emplace_back(seconds, what);
+    std::sort(longest.begin(), longest.end(), std::greater<>{});
+    for (std::size_t k = 0; k < std::min(most_waits, longest.size()); ++k) {
+        const auto& [seconds, what] = longest[k];
+        const bool names = what.second >= 0 && static_cast<std::size_t>(what.second) < data.lanes().size();
+        rows.push_back({k == 0 ? QObject::tr("Waits") : QString(QChar(0x00A0)),
+                        names ? QObject::tr("%1: %2, for %3")
+                                    .arg(duration(seconds), cause_words(what.first), name_of(what.second, data))
+                              : QObject::tr("%1: %2").arg(duration(seconds), cause_words(what.first)),
+                        DetailLink::node});
+    }
+    return details;
+}
+
 QStringList in_lines(const Details& details) {
     QStringList lines{details.title};
     for (const auto& row : details.rows)
@@ -192,15 +234,16 @@ QStringList in_lines(const Details& details) {
 }
 
 QString in_rows(const Details& details, const TimelineData& data) {
-    QString html = QStringLiteral("<table cellspacing=\"0\" cellpadding=\"2\">");
+    QString html = QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\">");
     if (!details.title.isEmpty())
         html += QStringLiteral("<tr><td colspan=\"2\"><b>%1</b></td></tr>")
                     .arg(linked({{}, details.title, DetailLink::node}, data));
     for (const auto& row : details.rows)
-        html += row.name.isEmpty()
-                    ? QStringLiteral("<tr><td colspan=\"2\">%1</td></tr>").arg(linked(row, data))
-                    : QStringLiteral("<tr><td style=\"color:%1;padding-right:8px\">%2</td><td>%3</td></tr>")
-                          .arg(theme().text_2.name(), row.name.toHtmlEscaped(), linked(row, data));
+        html +=
+            row.name.isEmpty()
+                ? QStringLiteral("<tr><td colspan=\"2\">%1</td></tr>").arg(linked(row, data))
+                : QStringLiteral("<tr><td width=\"28%\" style=\"color:%1;padding-right:8px\">%2</td><td>%3</td></tr>")
+                      .arg(theme().text_2.name(), row.name.toHtmlEscaped(), linked(row, data));
     return html + QStringLiteral("</table>");
 }
 

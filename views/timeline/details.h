@@ -28,6 +28,9 @@ Details span_details(const LaneSpan& span, int lane, const TimelineData& data);
 /// Of a gap of that node; of one in which it was lost, the outage.
 Details gap_details(const LaneGap& gap, const std::string& node, const TimelineData& data);
 
+/// What a node did in an iteration: how much and how long it worked, and what it waited for the longest, of whom.
+Details node_details(int lane, const IterationTime& one, const TimelineData& data);
+
 /// The title, then a line a row: "microbatch 7".
 QStringList in_lines(const Details& details);
 /// A table of the title, in which nodes are links, and the rows; links are "node:n3", "microbatch:7", "stage:2",

@@ -172,11 +172,15 @@ bool SpanFilter::fits(int lane, const LaneSpan& span) const {
 }
 
 bool SpanFilter::fits(int lane, const LaneGap& gap) const {
+    return has(query_.causes, gap.cause) && concerns(lane, gap);
+}
+
+bool SpanFilter::concerns(int lane, const LaneGap& gap) const {
     const auto in_iteration = [&](double time) {
         const auto* one = query_.iteration ? iteration_at(data_.iterations(), time) : nullptr;
         return !query_.iteration || (one != nullptr && one->iteration == *query_.iteration && time < one->end_s);
     };
-    return has(query_.causes, gap.cause) && named_[at(lane)] != 0 && stage_fits(lane, -1) &&
+    return named_[at(lane)] != 0 && stage_fits(lane, -1) &&
            (!query_.microbatch || gap.microbatch == *query_.microbatch) &&
            fits_length(query_, gap.end_s - gap.start_s) && in_iteration(gap.start_s);
 }

@@ -32,6 +32,8 @@ public:
     SpanFilter(const TimelineData& data, SpanQuery query);
     bool fits(int lane, const LaneSpan& span) const;
     bool fits(int lane, const LaneGap& gap) const;
+    /// The same whatever the wait's cause.
+    bool concerns(int lane, const LaneGap& gap) const;
 
 private:
     bool stage_fits(int lane, int stage) const;

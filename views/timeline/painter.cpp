@@ -22,13 +22,8 @@ ImU32 faded(ImU32 colour, double strength) {
 }  // namespace
 
 TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, ImDrawList& list)
-    : view_(view),
-      atlas_(atlas),
-      list_(list),
-      theme_(theme()),
-      scale_(view.scale()),
-      stack_(view.stack()),
-      looks_for_(view.found_ != nullptr && !view.found_->spans.empty()) {
+    : view_(view), atlas_(atlas), list_(list), theme_(theme()), scale_(view.scale()), stack_(view.stack()) {
+    looks_for_ = view.found_ != nullptr && !view.found_->spans.empty();
     const SpanQuery& query = looks_for_ ? view.found_->query : view.marked_spans_;
     if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);
     names_microbatch_ = query.microbatch.has_value();
@@ -201,7 +196,7 @@ void TimelinePainter::gaps(int index, double top, double bottom) {
     view_.data_->visit_gaps(index, scale_.begin, scale_.end, fold_pixels / pps, [&](const LaneGap& gap) {
         const double x0 = std::max(scale_.x(gap.start_s), scale_.left),
                      x1 = std::min(scale_.x(gap.end_s), scale_.right);
-        wait(gap.cause, x0, top, x1, bottom, looks_for_ && !bright_->fits(index, gap) ? faint : 1);
+        wait(gap.cause, x0, top, x1, bottom, is_faint(index, gap) ? faint : 1);
     });
 }
 

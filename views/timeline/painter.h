@@ -62,6 +62,10 @@ private:
     bool is_faint(int lane, const Fold& fold) const {
         return bright_ && (names_microbatch_ || !bright_->fits(lane, fold.dominant));
     }
+    /// Of what was found, waits of those causes; of a selection, those of its lanes or that its microbatch ends.
+    bool is_faint(int lane, const LaneGap& gap) const {
+        return bright_ && !(looks_for_ ? bright_->fits(lane, gap) : bright_->concerns(lane, gap));
+    }
     void span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top, double bottom);
 
     const TimelineView& view_;
@@ -76,7 +80,7 @@ private:
     std::array<Wait, idle_causes> waits_{};  ///< by cause
     /// What stands out: what was found, else what is selected. None: all is alike.
     std::optional<SpanFilter> bright_;
-    bool looks_for_;                 ///< what was found stands out
+    bool looks_for_ = false;         ///< what was found stands out
     bool names_microbatch_ = false;  ///< one microbatch stands out
 };
 

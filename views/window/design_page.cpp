@@ -142,7 +142,8 @@ void DesignPage::show_plan() {
             for (std::size_t n = 0; n < planned.get().memory.size(); ++n)
                 held[shown->problem.node_ids[n]] = planned.get().memory[n];
         }
-        if (shown->refined) what_if_->show_held(std::move(held));
+        if (shown->refined) what_if_->show_plan(is_pale ? nullptr : outcome, std::move(held));
+        if (shown->refined && !is_pale) planners_->show_plan(*shown);
     } else {
         scene.show_plan(nullptr, {});
         stages_->show_plan(nullptr);

@@ -269,7 +269,12 @@ Details WatchPage::selection_details() const {
         QStringList nodes;
         for (const auto& node : now.nodes) nodes << QString::fromStdString(node);
         if (nodes.size() > most_nodes_named) nodes = nodes.mid(0, most_nodes_named) << QString(QChar(0x2026));
-        if (!nodes.isEmpty()) details.rows.push_back({tr("Selected"), nodes.join(", ")});
+        const int lane = data != nullptr && now.nodes.size() == 1 ? lane_named(*now.nodes.begin(), *data) : -1;
+        const auto* one = chosen_iteration();
+        if (lane >= 0 && one != nullptr)
+            details = node_details(lane, *one, *data);
+        else if (!nodes.isEmpty())
+            details.rows.push_back({tr("Selected"), nodes.join(", "), DetailLink::node});
         if (now.stage) details.rows.push_back({tr("Stage"), tr("%1: its spans stand out").arg(*now.stage)});
         if (now.microbatch)
             details.rows.push_back(
