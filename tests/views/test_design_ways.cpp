@@ -315,7 +315,11 @@ private Q_SLOTS:
         w->document().start_new(e);
         auto& page = w->design_page().planners();
         const QString not_yet("\u2013");
-        QCOMPARE(page.table().item(0, 1)->text(), not_yet);
+        QCOMPARE(page.table().item(1, 1)->text(), not_yet);
+        QCOMPARE(page.table().item(0, 0)->text(), QString(QChar(0x2713)) + " gpipe");
+        QTRY_VERIFY_WITH_TIMEOUT(page.table().item(0, 1)->text() != not_yet,
+                                 design_patience_ms);  // it is planned anyway
+        QCOMPARE(page.table().item(1, 1)->text(), not_yet);
         QTest::mouseClick(&page.button(), Qt::LeftButton);
         QVERIFY(page.is_busy());
         QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), design_patience_ms);

@@ -374,7 +374,7 @@ private Q_SLOTS:
             const QRect room(0, 0, table.columnWidth(1) - 16, 10'000);
             return table.fontMetrics().boundingRect(room, Qt::TextWordWrap, table.item(0, 1)->text()).height();
         };
-        QTRY_VERIFY2(table.rowHeight(0) >= needed() && needed() > 60,
+        QTRY_VERIFY2(table.rowHeight(0) >= needed() && needed() > 2 * table.fontMetrics().lineSpacing(),
                      qPrintable(QString("%1 of %2").arg(table.rowHeight(0)).arg(needed())));
     }
 

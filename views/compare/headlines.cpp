@@ -64,11 +64,12 @@ QString reason_words(const std::vector<const RunData*>& runs, std::size_t quicke
 /// Who is first at the loss that all get to, by network time: what the shorter iteration and the lower loss come to.
 /// None where readings are too far apart to tell it of each.
 std::optional<Headline> soonest_one(const std::vector<const RunData*>& runs) {
-    std::vector<const std::vector<Metric>*> metrics;
-    for (const auto* run : runs) metrics.push_back(&run->metrics);
+    std::vector<const std::vector<Metric>*> metrics(runs.size());
+    std::transform(runs.begin(), runs.end(), metrics.begin(), [](const RunData* run) { return &run->metrics; });
     const std::string metric = loss_to_compare(metrics);
-    std::vector<std::vector<CurvePoint>> curves;
-    for (const auto* run : runs) curves.push_back(curve_points(*run, metric, WorkAxis::network_time));
+    std::vector<std::vector<CurvePoint>> curves(runs.size());
+    std::transform(runs.begin(), runs.end(), curves.begin(),
+                   [&](const RunData* run) { return curve_points(*run, metric, WorkAxis::network_time); });
     std::vector<std::size_t> group_of(runs.size());
     std::iota(group_of.begin(), group_of.end(), std::size_t{0});
     const auto race = loss_race(curves, group_of);
@@ -118,8 +119,9 @@ Headline best_one(const std::vector<const RunData*>& runs, const Ranking& rankin
 
 /// `reason`: it is to be said, as no other headline says it.
 Headline quickest_one(const std::vector<const RunData*>& runs, const Paces& paces, bool reason) {
-    std::vector<double> seconds;
-    for (const auto* run : runs) seconds.push_back(*run->info.iteration_s);
+    std::vector<double> seconds(runs.size());
+    std::transform(runs.begin(), runs.end(), seconds.begin(),
+                   [](const RunData* run) { return *run->info.iteration_s; });
     return {QObject::tr("Shortest iteration of the network"), runs[paces.quickest]->info.id,
             duration(seconds[paces.quickest]),
             capitalised(behind_words(runs, seconds, paces.quickest)) +

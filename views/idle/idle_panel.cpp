@@ -22,7 +22,7 @@ namespace {
 
 constexpr int widest_bar = 320, narrowest_bar = 20, number_width = 76;
 constexpr int cause_bar = 12, low_row = 19;  ///< pixels; rows are as low where else some would not be seen
-constexpr int least_width = 316;              ///< the longest cause is written out
+constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
 /// Draws a cause beside the longest one as a bar of its colour.

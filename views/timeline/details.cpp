@@ -212,6 +212,7 @@ Details node_details(int lane, const IterationTime& one, const TimelineData& dat
         waits[{gap.cause, other}] += std::min(gap.end_s, one.end_s) - std::max(gap.start_s, begin_s);
     });
     std::vector<std::pair<double, std::pair<IdleCause, int>>> longest;
+    longest.reserve(waits.size());
     for (const auto& [what, seconds] : waits) longest.emplace_back(seconds, what);
     std::sort(longest.begin(), longest.end(), std::greater<>{});
     for (std::size_t k = 0; k < std::min(most_waits, longest.size()); ++k) {
