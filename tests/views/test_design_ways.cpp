@@ -375,6 +375,21 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(plan_s() > 0 && !page.is_busy() && page.seconds()[3] == plan_s(), design_patience_ms);
         for (std::size_t i = 4; i < page.seconds().size(); ++i) QVERIFY(page.seconds()[i] <= plan_s());
         QVERIFY2(page.words().text().contains(" to "), qPrintable(page.words().text()));
+        auto worse = std::make_shared<PlanOutcome>(*w->plans().outcome());
+        Plan& plan = worse->plan;
+        const NodeIndex one = plan.stages.front().front(), last = plan.stages.back().front();
+        for (auto* nodes : {&plan.stages.front(), &plan.stages.back()})
+            for (auto& node : *nodes) node = node == one ? last : node == last ? one : node;
+        for (auto& path : plan.paths)
+            for (auto& node : path.nodes) node = node == one ? last : node == last ? one : node;
+        const auto slow = carry_over(e, *worse);
+        QVERIFY2(slow && slow->score.iteration_seconds > plan_s(),
+                 qPrintable(QString::number(slow ? slow->score.iteration_seconds : 0)));
+        page.show_plan(slow, {});
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && page.seconds()[3] == slow->score.iteration_seconds,
+                                 design_patience_ms);
+        page.show_plan(w->plans().outcome(), {});
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && page.seconds()[3] == plan_s(), design_patience_ms);
         QVERIFY(!page.use_button().isEnabled());
         page.curve().choose(6);
         QVERIFY2(page.words().text().contains("against now"), qPrintable(page.words().text()));
