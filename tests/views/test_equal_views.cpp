@@ -143,6 +143,13 @@ private Q_SLOTS:
         QCOMPARE(cell(1, 2), QString("not reached"));
         panel.metric().setCurrentIndex(1);
         QVERIFY(table.isHidden());
+        // One seed trained twice is tested against nothing.
+        runs[3].experiment.seed = 1;
+        RacePanel twice;
+        twice.show_runs(all);
+        QCOMPARE(twice.table().rowCount(), 2);
+        QCOMPARE(twice.table().item(1, 3)->text(), QString("0.500"));
+        QCOMPARE(twice.table().item(1, 4)->text(), QString());
     }
 
     /// A line between a first and a last validation is no training: when a loss was seen first is said, and no winner.

@@ -106,6 +106,7 @@ void RacePanel::show_runs(const std::vector<const RunData*>& runs) {
         part.info = run->info;
         part.metrics = run->metrics;
         part.iteration = run->iteration;
+        part.experiment.seed = run->experiment.seed;
         shown_.push_back(std::move(part));
     }
     fill_groups(runs);
