@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace skippipe {
 namespace {
@@ -24,7 +25,7 @@ void compare_spreads(const Spread& base, Spread& spread) {
 }
 
 LossRace loss_race(const std::vector<std::vector<CurvePoint>>& curves, const std::vector<std::size_t>& group_of,
-                   std::size_t baseline, std::optional<double> target) {
+                   std::size_t baseline, std::optional<double> target, const std::vector<std::uint64_t>& seeds) {
     const auto view = equal_view(curves);
     LossRace race{target ? target : view.target, view.common_x, {}};
     if (!group_of.empty()) race.groups.resize(*std::max_element(group_of.begin(), group_of.end()) + 1);
@@ -41,6 +42,10 @@ LossRace loss_race(const std::vector<std::vector<CurvePoint>>& curves, const std
             if (const auto y = measured_at(curves[i], *race.common_x)) group.at_common.values.push_back(*y);
     }
     for (auto& group : race.groups) {
+        std::set<std::uint64_t> trained;
+        group.seeds_differ = seeds.empty() || std::all_of(group.runs.begin(), group.runs.end(), [&](std::size_t run) {
+                                 return trained.insert(seeds.at(run)).second;
+                             });
         sum_up(group.to_target);
         sum_up(group.at_common);
     }
@@ -49,6 +54,7 @@ LossRace loss_race(const std::vector<std::vector<CurvePoint>>& curves, const std
             auto &group = race.groups[g], &base = race.groups[baseline];
             if (g != baseline && base.is_whole(base.*spread) && group.is_whole(group.*spread))
                 compare_spreads(base.*spread, group.*spread);
+            if (!base.seeds_differ || !group.seeds_differ) (group.*spread).p.reset();
         }
     return race;
 }

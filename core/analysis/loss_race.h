@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which of several trainings is first at a loss, and what loss each has at the same expense, over seeds. Pure.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct RaceGroup {
     std::vector<std::size_t> runs;  ///< places among the curves
     std::size_t there = 0;          ///< how many of them are ever at the target or below
     std::size_t readings = 0;       ///< of the curve that has fewest
+    bool seeds_differ = true;       ///< no seed was trained twice, which would say nothing of chance
     std::optional<double> by;       ///< the last of those that are there was seen there at this x
     Spread to_target;  ///< x at which each first is at the target or below, where readings are near enough to tell
     Spread at_common;  ///< value of each at the common x, where readings are near enough to tell
@@ -40,8 +42,10 @@ struct LossRace {
 };
 
 /// Groups are compared where both have a value of each of their runs. `group_of`: the number of each curve's group,
-/// from 0. `baseline`: the group that others are compared with.
+/// from 0. `baseline`: the group that others are compared with. `seeds`: of each curve, where they are known; there is
+/// no p of groups in which one was trained twice.
 LossRace loss_race(const std::vector<std::vector<CurvePoint>>& curves, const std::vector<std::size_t>& group_of,
-                   std::size_t baseline = 0, std::optional<double> target = {});
+                   std::size_t baseline = 0, std::optional<double> target = {},
+                   const std::vector<std::uint64_t>& seeds = {});
 
 }  // namespace skippipe

@@ -2,7 +2,6 @@
 #include "core/analysis/skip_worth.h"
 
 #include <algorithm>
-#include <set>
 
 namespace skippipe {
 namespace {
@@ -34,12 +33,14 @@ SkipWorths skip_worth(std::vector<SkipMeasured> measured, std::optional<double> 
                      [](const auto& a, const auto& b) { return a.skip_ratio < b.skip_ratio; });
     std::vector<std::vector<CurvePoint>> curves;
     std::vector<std::size_t> group_of;
+    std::vector<std::uint64_t> seeds;
     for (std::size_t g = 0; g < measured.size(); ++g)
         for (const auto& curve : measured[g].losses) {
             curves.push_back(curve);
             group_of.push_back(g);
         }
-    const auto race = loss_race(curves, group_of, 0, target);
+    for (const auto& one : measured) seeds.insert(seeds.end(), one.seeds.begin(), one.seeds.end());
+    const auto race = loss_race(curves, group_of, 0, target, seeds);
     SkipWorths worths{race.target, {}};
     for (std::size_t g = 0; g < race.groups.size(); ++g) {
         const auto& one = measured[g];
@@ -49,7 +50,7 @@ SkipWorths skip_worth(std::vector<SkipMeasured> measured, std::optional<double> 
         row.skip_ratio = one.skip_ratio;
         row.iteration_s = one.iteration_s;
         row.runs = one.losses.size();
-        row.seeds_differ = std::set(one.seeds.begin(), one.seeds.end()).size() == one.seeds.size();
+        row.seeds_differ = group.seeds_differ;
         row.there = group.there;
         row.readings = group.readings;
         if (group.by) row.by_iterations = *group.by * per_token;

@@ -17,7 +17,7 @@ struct SkipMeasured {
     int nodes = 0;                                ///< that the plan uses
     std::vector<std::vector<CurvePoint>> losses;  ///< a training each, x in tokens
     std::optional<double> iteration_money;        ///< of the plan, by the experiment's prices; absent: by `node_hour`
-    std::vector<std::uint64_t> seeds = {};        ///< of each training; empty: each has one of its own
+    std::vector<std::uint64_t> seeds = {};        ///< of each training; known of all ratios or of none
 };
 
 struct SkipWorth {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 
 #include <QObject>
 
@@ -65,13 +64,6 @@ std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList
     return found;
 }
 
-/// That says nothing of chance.
-bool trains_a_seed_twice(const std::vector<RunData>& runs, const RaceGroup& group) {
-    std::set<std::uint64_t> seeds;
-    return !std::all_of(group.runs.begin(), group.runs.end(),
-                        [&](std::size_t run) { return seeds.insert(runs[run].experiment.seed).second; });
-}
-
 /// What its runs have in common, and which they are.
 QString row_name(const QString& words, const std::vector<RunData>& runs, const RaceGroup& group) {
     std::vector<RunId> ids;
@@ -89,11 +81,10 @@ RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice)
     if (runs.empty() || choice.groups.size() != static_cast<qsizetype>(runs.size())) return table;
     std::vector<std::vector<CurvePoint>> curves;
     for (const auto& run : runs) curves.push_back(curve_points(run, choice.metric, choice.x));
+    std::vector<std::uint64_t> seeds(runs.size());
+    std::transform(runs.begin(), runs.end(), seeds.begin(), [](const RunData& run) { return run.experiment.seed; });
     const auto [group_of, names] = group_numbers(choice.groups);
-    auto race = loss_race(curves, group_of, 0, choice.target);
-    for (auto& group : race.groups)
-        if (trains_a_seed_twice(runs, group) || trains_a_seed_twice(runs, race.groups.front()))
-            group.to_target.p.reset(), group.at_common.p.reset();
+    const auto race = loss_race(curves, group_of, 0, choice.target, seeds);
     if (!race.common_x) return table;
     table.target = race.target;
     const QString loss = three_digits(*race.target), at = work_words(*race.common_x, choice.x);
