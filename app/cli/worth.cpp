@@ -9,6 +9,7 @@
 
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
+#include "core/analysis/frozen_run.h"
 #include "core/analysis/price.h"
 #include "core/analysis/skip_worth.h"
 #include "core/base/format.h"
@@ -38,16 +39,16 @@ std::map<double, Trainings> trainings_of(const WorthOptions& options, const Expe
     std::map<double, Trainings> trainings;
     for (const auto& name : options.runs) {
         const auto run = find_run(reader, name);
-        const auto frozen = parse_experiment(reader.experiment_json(run.id)).experiment;
+        const auto frozen = read_frozen(reader, run.id);
         auto curve = curve_points(reader.metrics(run.id), options.metric, WorkAxis::tokens);
         if (curve.empty())
             throw InputError("RUN", fmt::format("run {} has no {}", run.id, options.metric), "nothing converges there",
                              "Leave it out, or choose another --metric");
-        if (frozen.model != drawn.model)
+        if (frozen.experiment.model != drawn.model)
             std::cerr << fmt::format("note: run {} trained another model than {} has\n", run.id, options.file);
-        auto& there = trainings[frozen.pipeline.skip_ratio];
+        auto& there = trainings[used_skip_ratio(frozen.plan, frozen.experiment.pipeline.skip_ratio)];
         there.losses.push_back(std::move(curve));
-        there.seeds.push_back(frozen.seed);
+        there.seeds.push_back(frozen.experiment.seed);
     }
     return trainings;
 }

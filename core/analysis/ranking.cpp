@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 
 #include "core/analysis/loss_race.h"
 #include "core/experiment/sweep.h"
@@ -19,13 +21,14 @@ bool alike_but_seed(const RankedRun& a, const RankedRun& b) {
     return trains_alike(*a.experiment, other);
 }
 
-/// The last losses of a run and of those that differ from it in their seeds alone.
+/// The last losses of a run and of those that differ from it in their seeds alone, one a seed: the first run's of it.
 std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, std::size_t run) {
-    std::vector<double> losses;
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        if (i == run || (runs[i].experiment->seed != runs[run].experiment->seed && alike_but_seed(runs[i], runs[run])))
-            losses.push_back(*runs[i].info->last_validation_loss);
-    return losses;
+    std::map<std::uint64_t, double> losses{{runs[run].experiment->seed, *runs[run].info->last_validation_loss}};
+    for (const auto& other : runs)
+        if (alike_but_seed(other, runs[run])) losses.emplace(other.experiment->seed, *other.info->last_validation_loss);
+    std::vector<double> values;
+    for (const auto& [seed, loss] : losses) values.push_back(loss);
+    return values;
 }
 
 void test_by_seeds(const std::vector<RankedRun>& runs, Ranking& ranking) {

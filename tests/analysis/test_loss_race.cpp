@@ -203,6 +203,12 @@ private Q_SLOTS:
         QVERIFY(!apart->may_be_chance);
         const auto wide = ranked({info(2.5, 1), info(4, 1), info(2, 1), info(3, 1)}, seeds);
         QVERIFY(wide->p > 0.05 && wide->may_be_chance);
+        // Trained again, a seed is no further one.
+        auto twice = seeds;
+        twice.insert(twice.end(), 2, seeds[3]);
+        const auto again =
+            ranked({info(3, 1), info(3.001, 1), info(2, 1), info(2.001, 1), info(2.001, 1), info(9, 1)}, twice);
+        QVERIFY(again->best_seeds == 2 && again->p == apart->p);
         // Seeds of one experiment alone are no two groups, however many there are.
         std::vector<Experiment> three(3);
         three[1].seed = 2;

@@ -93,6 +93,21 @@ private Q_SLOTS:
         QVERIFY2(words.code == 0 && words.text.contains("money") && words.text.contains(" to "), words.text);
     }
 
+    /// A planner that skips nothing trains at skip ratio 0, whatever its experiment says.
+    void the_worth_of_a_full_pipeline_is_that_of_no_skip() {
+        const auto trained =
+            call({"sweep", file_, "--vary", "pipeline.planner=gpipe", "--vary", "pipeline.skip_ratio=0.33"});
+        QVERIFY2(trained.code == 0, trained.text);
+        const auto run = QString::number(scene_.last_run()->id);
+        const auto rows = call({"worth", file_, "1", run, "3", "--json"}).object()["rows"].toArray();
+        QCOMPARE(rows.size(), 2);
+        QCOMPARE(rows[0]["skip_ratio"].toDouble(), 0.0);
+        QCOMPARE(rows[0]["runs"].toInt() + rows[1]["runs"].toInt(), 3);
+        const auto alone = call({"worth", file_, run, "--json"}).object()["rows"].toArray();
+        QCOMPARE(alone.size(), 1);
+        QCOMPARE(alone[0]["skip_ratio"].toDouble(), 0.0);
+    }
+
     void a_report_is_written() {
         const auto page = scene_.path(QStringLiteral("page.html"));
         const auto told = call({"report", "1", "3", "-o", page, "--question", "Does it pay?"});

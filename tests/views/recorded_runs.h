@@ -5,7 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include <QLabel>
 #include <QTemporaryDir>
+#include <QTextDocumentFragment>
 #include <QtTest>
 
 #include "core/experiment/io.h"
@@ -74,6 +76,11 @@ inline std::unique_ptr<MainWindow> watching(const PlannerRegistry& planners, con
     window->watch_page().show_run(run);
     if (!QTest::qWaitFor([&] { return is_read(*window, run); }, patient_ms)) return nullptr;
     return window;
+}
+
+/// What the selection panel says, without its links.
+inline QString selection_words(const WatchPage& page) {
+    return plain(QTextDocumentFragment::fromHtml(page.findChild<QLabel*>("selected_span")->text()).toPlainText());
 }
 
 /// A window that compares the runs; nothing where they are not read in time.

@@ -70,6 +70,76 @@ private Q_SLOTS:
         QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));
     }
 
+    /// Two nodes serve it: of both together; a wait for one of them counts as that, however many waited.
+    void a_stage_has_its_iteration() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b", "c"});
+        data->set_stage(0, 2);
+        data->set_stage(1, 2);
+        data->set_stage(2, 0);
+        const auto span = [&](SpanKind kind, int node, int to, double start_s, double end_s, std::int64_t row) {
+            data->add(Span{kind, NodeIndex(node), NodeIndex(to), StageIndex(2), MicrobatchIndex(0), start_s - 0.25,
+                           start_s, end_s, 0},
+                      0, 0, row);
+        };
+        span(SpanKind::forward, 0, -1, 1, 3, 0);
+        span(SpanKind::forward, 1, -1, 2, 5, 1);
+        span(SpanKind::transfer_reduction, 0, 1, 6, 7, 2);
+        span(SpanKind::transfer_reduction, 1, 0, 7.5, 9, 3);
+        for (const int node : {0, 1}) {
+            IdleGap gap{.node = NodeIndex(node), .cause = IdleCause::activation, .start_s = 0, .end_s = 1.0 + node};
+            gap.other = NodeIndex(2);
+            data->add(gap, 0);
+        }
+        data->set_iterations({{0, 10, 10}});
+        data->finish();
+        const auto details = stage_details(2, {0, 10, 10}, *data);
+        QCOMPARE(value_of(details, "Nodes"), QStringLiteral("a, b"));
+        QCOMPARE(value_of(details, "Works"),
+                 QStringLiteral("25.0 % of its nodes' time, the last ends after 5.00 s of 10.0 s"));
+        QCOMPARE(value_of(details, "Waits"),
+                 QStringLiteral("15.0 %: %1, for c").arg(cause_words(IdleCause::activation)));
+        QCOMPARE(value_of(details, "Sums gradients"),
+                 QStringLiteral("3.25 s, from 5.75 s to 9.00 s after the iteration's start"));
+        QCOMPARE(value_of(stage_details(7, {0, 10, 10}, *data), "Nodes"), QStringLiteral("none serves it then"));
+    }
+
+    void a_microbatch_has_its_way() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b"});
+        const auto span = [&](SpanKind kind, int node, int to, double start_s, double end_s, std::int64_t row) {
+            data->add(Span{kind, NodeIndex(node), NodeIndex(to), StageIndex(0), MicrobatchIndex(3), start_s, start_s,
+                           end_s, 0},
+                      0, 10, row);
+        };
+        span(SpanKind::forward, 0, -1, 1, 2, 0);
+        span(SpanKind::transfer_forward, 0, 1, 2, 3, 1);
+        span(SpanKind::forward, 1, -1, 4, 5, 2);
+        span(SpanKind::backward, 1, -1, 7, 9, 3);
+        data->set_iterations({{0, 20, 10}});
+        data->finish();
+        const auto details = microbatch_details(3, {0, 20, 10}, *data);
+        QCOMPARE(value_of(details, "Way"), QString::fromUtf8("a → b"));
+        QCOMPARE(value_of(details, "Under way"),
+                 QStringLiteral("8.00 s, from 1.00 s to 9.00 s after the iteration's start"));
+        QCOMPARE(value_of(details, "Of that"), QStringLiteral("50.0 % computed, 12.5 % on lines, 37.5 % waiting"));
+        QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Way").isEmpty());
+    }
+
+    /// Of an iteration that is in a part of the timeline too.
+    void a_node_works_until_its_last_span_wherever_that_is_kept() {
+        const auto data = std::make_shared<TimelineData>();
+        const auto first = std::make_shared<TimelineData>();
+        for (const auto& one : {data, first}) one->set_lanes({"a"});
+        first->add(Span{SpanKind::forward, NodeIndex(0), -1, StageIndex(0), MicrobatchIndex(0), 1, 1, 4, 0}, 0, 0, 0);
+        first->finish();
+        data->set_parts({first});
+        data->set_iterations({{0, 10, 10}});
+        data->finish();
+        QCOMPARE(value_of(node_details(0, {0, 10, 10}, *data), "Works"),
+                 QStringLiteral("30.0 % of 10.0 s, the last ends after 4.00 s"));
+    }
+
     /// Names of nodes lead there, other words do not; what a person called a node is text, whatever it looks like.
     void names_are_links() {
         TimelineData data;
@@ -117,8 +187,10 @@ private Q_SLOTS:
         Q_EMIT label->linkActivated("microbatch:" + QString::number(microbatch));
         QVERIFY(window->selection().now().microbatch == std::optional<int>(microbatch));
         QVERIFY(window->selection().now().nodes.empty());
+        QVERIFY2(selection_words(page).contains("Under way"), qPrintable(selection_words(page)));
         Q_EMIT label->linkActivated("stage:1");
         QVERIFY(window->selection().now().stage == std::optional<int>(1));
+        QVERIFY2(selection_words(page).contains("of its nodes' time"), qPrintable(selection_words(page)));
         Q_EMIT label->linkActivated("iteration:2");
         const auto& second = data->iterations()[1];
         QVERIFY(page.zoom().begin() < second.begin_s() && page.zoom().end() > second.end_s);

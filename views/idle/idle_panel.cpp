@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include <QEvent>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QPainter>
 #include <QStyledItemDelegate>
@@ -46,13 +44,7 @@ public:
 }  // namespace
 
 IdlePanel::IdlePanel(QWidget* parent)
-    : QWidget(parent),
-      title_(new QLabel),
-      devices_(new QLabel),
-      empty_(new QLabel),
-      help_(new QLabel),
-      ask_(new QPushButton(tr("What would help"))),
-      table_(new QTableWidget(0, 3)) {
+    : QWidget(parent), title_(new QLabel), devices_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
     setMinimumWidth(least_width);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
@@ -72,20 +64,6 @@ IdlePanel::IdlePanel(QWidget* parent)
     column->addWidget(devices_);
     column->addWidget(table_, 1);
     column->addWidget(empty_, 1);
-    column->addWidget(help_);
-    auto* row = new QHBoxLayout;
-    row->setContentsMargins(size::gap, 0, size::gap, size::gap);
-    row->addWidget(ask_);
-    row->addStretch();
-    column->addLayout(row);
-    help_->setObjectName("what_helps");
-    help_->setWordWrap(true);
-    help_->setContentsMargins(size::gap + 3, size::unit, size::gap, 0);
-    help_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    ask_->setObjectName("ask_what_helps");
-    ask_->setToolTip(tr("Evaluates the run's plan with this node and others changed, all else kept"));
-    connect(ask_, &QPushButton::clicked, this, &IdlePanel::help_wanted);
-    offer_help({}, 0);
     table_->setItemDelegateForColumn(1, new BarDelegate(table_));
     make_figures(*table_, tr("Idle time by cause"));
     table_->verticalHeader()->setMinimumSectionSize(low_row);
@@ -119,20 +97,9 @@ bool IdlePanel::eventFilter(QObject* watched, QEvent* event) {
 
 void IdlePanel::show_nothing(const QString& why) {
     title_->setText(tr("Why nodes idle"));
-    offer_help({}, 0);
     table_->hide();
     empty_->setText(why);
     empty_->show();
-}
-
-void IdlePanel::offer_help(const std::string& node, std::int64_t run) {
-    ask_->setVisible(!node.empty());
-    if (std::exchange(helped_, std::pair{node, run}) != std::pair{node, run} || node.empty()) show_help({});
-}
-
-void IdlePanel::show_help(const QString& words) {
-    help_->setText(words);
-    help_->setVisible(!words.isEmpty());
 }
 
 void IdlePanel::show_devices(const QString& words, const QString& meaning) {

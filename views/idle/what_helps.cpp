@@ -19,9 +19,9 @@ constexpr double no_change = 5e-7;     ///< of the iteration
 constexpr double worth_saying = 0.01;  ///< the same: what is less helps nobody
 
 QString change_words(double change) {
-    return change < -no_change  ? QObject::tr("an iteration is %1 shorter").arg(percent(-change))
-           : change > no_change ? QObject::tr("an iteration is %1 longer").arg(percent(change))
-                                : QObject::tr("an iteration is no shorter");
+    return change < -no_change  ? QObject::tr("%1 shorter").arg(percent(-change))
+           : change > no_change ? QObject::tr("%1 longer").arg(percent(change))
+                                : QObject::tr("no shorter");
 }
 
 QString thing_words(const WhatIf& what) {
@@ -44,7 +44,7 @@ QStringList sums_words(const Problem& problem, const Plan& plan, const Timeline&
     QStringList lines;
     const double share = why.all_reduce_s / timeline.iteration_s;
     if (share < worth_saying) return lines;
-    lines << QObject::tr("%1 of the iteration it waits for sums of gradients alone").arg(percent(share));
+    lines << QObject::tr("Sums of gradients alone take %1 of the iteration").arg(percent(share));
     for (const auto& other : other_reductions(problem, plan, timeline, wire))
         if (other.complete && other.rule != AllReduceRule::free && other.change < -worth_saying)
             lines << QObject::tr("%1: %2").arg(reduction_words(other), change_words(other.change));
@@ -53,31 +53,30 @@ QStringList sums_words(const Problem& problem, const Plan& plan, const Timeline&
 
 }  // namespace
 
-QString what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
+QStringList what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
     const Timeline timeline = evaluate(problem, plan);
-    const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), node);
-    if (!timeline.complete || place == problem.node_ids.end()) return QObject::tr("The plan does not come to its end");
-    const NodeIndex index(static_cast<int>(place - problem.node_ids.begin()));
+    if (!timeline.complete) return {QObject::tr("The plan does not come to its end")};
     QStringList lines;
-    for (const auto kind : {Upgrade::Kind::node_speed, Upgrade::Kind::node_memory}) {
-        const WhatIf what{.upgrade = {.kind = kind, .node = index, .lines = {}}, .name = node};
-        const Timeline then = evaluate(upgraded(problem, what.upgrade), plan);
-        if (then.complete)
-            lines << QObject::tr("With %1 %2")
-                         .arg(thing_words(what), change_words(then.iteration_s / timeline.iteration_s - 1));
-    }
+    const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), node);
+    if (place != problem.node_ids.end())
+        for (const auto kind : {Upgrade::Kind::node_speed, Upgrade::Kind::node_memory}) {
+            const NodeIndex index(static_cast<int>(place - problem.node_ids.begin()));
+            const WhatIf what{.upgrade = {.kind = kind, .node = index, .lines = {}}, .name = node};
+            const Timeline then = evaluate(upgraded(problem, what.upgrade), plan);
+            if (then.complete)
+                lines << QObject::tr("%1: %2").arg(thing_words(what),
+                                                   change_words(then.iteration_s / timeline.iteration_s - 1));
+        }
     const auto why = explain(problem, plan, timeline);
     const auto best =
         std::find_if(why.what_ifs.begin(), why.what_ifs.end(), [](const WhatIf& w) { return w.complete; });
     if (best != why.what_ifs.end() && best->change < -worth_saying)
-        lines << QObject::tr("Most of all would help %1: %2").arg(thing_words(*best), change_words(best->change));
+        lines << QObject::tr("Most of all %1: %2").arg(thing_words(*best), change_words(best->change));
     else
         lines << QObject::tr(
-                     "No node or link alone, twice as fast, makes an iteration even %1 shorter: what it waits "
-                     "for is spread over many")
+                     "No node or link alone, twice as fast, gives even %1: what it waits for is spread over many")
                      .arg(percent(worth_saying));
-    lines << sums_words(problem, plan, timeline, why, wire);
-    return lines.join('\n');
+    return lines << sums_words(problem, plan, timeline, why, wire);
 }
 
 }  // namespace skippipe

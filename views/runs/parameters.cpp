@@ -82,7 +82,7 @@ QStringList told_apart(const std::vector<const RunData*>& runs) {
 }
 
 double skip_ratio_of(const RunData& run) {
-    return visits_all_stages(run.plan) ? 0 : run.experiment.pipeline.skip_ratio;
+    return used_skip_ratio(run.plan, run.experiment.pipeline.skip_ratio);
 }
 
 QString run_numbers(const std::vector<RunId>& runs) {

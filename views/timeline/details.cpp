@@ -3,10 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <iterator>
-#include <map>
-#include <utility>
 
 #include <QRegularExpression>
 
@@ -29,12 +25,6 @@ QString name_of(int node, const TimelineData& data) {
 }
 
 QString arrow() { return QString::fromUtf8(" → "); }
-
-Detail iteration_row(int iteration) {
-    return {QObject::tr("Iteration"), QString::number(iteration + 1), DetailLink::iteration};
-}
-
-Detail stage_row(int stage) { return {QObject::tr("Stage"), QString::number(stage), DetailLink::stage}; }
 
 /// "1.20 s, from 63.1 s to 64.3 s".
 QString from_to(double start_s, double end_s) {
@@ -104,6 +94,7 @@ QString linked(const Detail& detail, const TimelineData& data) {
                          : detail.link == DetailLink::iteration  ? QStringLiteral("iteration")
                                                                  : QString{};
     if (detail.link == DetailLink::cause) return anchor(QStringLiteral("cause"), {}, detail.value);
+    if (detail.link == DetailLink::helps) return anchor(QStringLiteral("helps"), {}, detail.value);
     if (kind.isEmpty()) return detail.value.toHtmlEscaped();
     static const QRegularExpression word(QStringLiteral("[^\\s,]+"));
     QString html;
@@ -122,6 +113,12 @@ QString linked(const Detail& detail, const TimelineData& data) {
 }
 
 }  // namespace
+
+Detail iteration_row(int iteration) {
+    return {QObject::tr("Iteration"), QString::number(iteration + 1), DetailLink::iteration};
+}
+
+Detail stage_row(int stage) { return {QObject::tr("Stage"), QString::number(stage), DetailLink::stage}; }
 
 QString moment_words(double seconds, double length_s) {
     return tick(seconds, length_s > 0 ? std::min(1.0, nice_step(length_s / 100)) : 1e-3);
@@ -185,45 +182,6 @@ Details gap_details(const LaneGap& gap, const std::string& node, const TimelineD
         if (lane >= 0) add_ring(rows, data.lanes()[static_cast<std::size_t>(lane)].stage, data);
     }
     rows.push_back({QObject::tr("Lasted"), from_to(gap.start_s, gap.end_s)});
-    return details;
-}
-
-Details node_details(int lane, const IterationTime& one, const TimelineData& data) {
-    constexpr std::size_t most_waits = 3;
-    const Lane& own = data.lanes()[static_cast<std::size_t>(lane)];
-    Details details{.title = QString::fromStdString(own.name)};
-    auto& rows = details.rows;
-    const double begin_s = one.begin_s();
-    if (const int stage = data.stage_at(lane, begin_s); stage >= 0) rows.push_back(stage_row(stage));
-    rows.push_back(iteration_row(one.iteration));
-    const auto sum = data.statistics(lane, lane, begin_s, one.end_s);
-    double ends_s = begin_s;
-    const auto before = [](const LaneSpan& span, double time_s) { return span.start_s < time_s; };
-    if (const auto after = std::lower_bound(own.work.begin(), own.work.end(), one.end_s, before);
-        after != own.work.begin())
-        ends_s = std::max(begin_s, std::prev(after)->end_s);
-    if (sum.seconds > 0)
-        rows.push_back({QObject::tr("Works"), QObject::tr("%1 of %2, the last ends after %3")
-                                                  .arg(percent(sum.busy_s / sum.seconds), duration(one.length_s),
-                                                       duration(ends_s - begin_s))});
-    std::map<std::pair<IdleCause, int>, double> waits;
-    data.visit_gaps(lane, begin_s, one.end_s, 0, [&](const LaneGap& gap) {
-        const int other = gap.cause == IdleCause::fill_drain ? -1 : gap.other;  // that waits for all that come before
-        waits[{gap.cause, other}] += std::min(gap.end_s, one.end_s) - std::max(gap.start_s, begin_s);
-    });
-    std::vector<std::pair<double, std::pair<IdleCause, int>>> longest;
-    longest.reserve(waits.size());
-    for (const auto& [what, seconds] : waits) longest.emplace_back(seconds, what);
-    std::sort(longest.begin(), longest.end(), std::greater<>{});
-    for (std::size_t k = 0; k < std::min(most_waits, longest.size()); ++k) {
-        const auto& [seconds, what] = longest[k];
-        const bool names = what.second >= 0 && static_cast<std::size_t>(what.second) < data.lanes().size();
-        rows.push_back({k == 0 ? QObject::tr("Waits") : QString(QChar(0x00A0)),
-                        names ? QObject::tr("%1: %2, for %3")
-                                    .arg(duration(seconds), cause_words(what.first), name_of(what.second, data))
-                              : QObject::tr("%1: %2").arg(duration(seconds), cause_words(what.first)),
-                        DetailLink::node});
-    }
     return details;
 }
 

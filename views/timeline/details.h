@@ -10,12 +10,12 @@
 namespace skippipe {
 
 /// What the words of a property lead to.
-enum class DetailLink { none, node, microbatch, stage, iteration, cause };
+enum class DetailLink { none, node, microbatch, stage, iteration, cause, helps };
 
 /// "Microbatch" "7"; without a name it is a sentence.
 struct Detail {
     QString name, value;
-    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`: of all of it
+    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`, `helps`: of all of it
 };
 
 struct Details {
@@ -28,13 +28,22 @@ Details span_details(const LaneSpan& span, int lane, const TimelineData& data);
 /// Of a gap of that node; of one in which it was lost, the outage.
 Details gap_details(const LaneGap& gap, const std::string& node, const TimelineData& data);
 
-/// What a node did in an iteration: how much and how long it worked, and what it waited for the longest, of whom.
+// subject_details.cpp: what is selected by its name, in one iteration.
+
+/// How much and how long a node worked, and what it waited for the longest, of whom.
 Details node_details(int lane, const IterationTime& one, const TimelineData& data);
+/// The same of the nodes that serve a stage then, all together, and how long its gradient is summed.
+Details stage_details(int stage, const IterationTime& one, const TimelineData& data);
+/// Which way a microbatch went, how long, and how much of that it was worked on, was sent, and waited.
+Details microbatch_details(int microbatch, const IterationTime& one, const TimelineData& data);
+
+Detail iteration_row(int iteration);
+Detail stage_row(int stage);
 
 /// The title, then a line a row: "microbatch 7".
 QStringList in_lines(const Details& details);
 /// A table of the title, in which nodes are links, and the rows; links are "node:n3", "microbatch:7", "stage:2",
-/// "iteration:4", "cause:".
+/// "iteration:4", "cause:", "helps:".
 QString in_rows(const Details& details, const TimelineData& data);
 
 /// A time fine enough to tell the ends of something of that length apart: "63.12 s".

@@ -43,6 +43,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       by_node_(new SplitTable(tr("Idle time by node"))),
       devices_(new DevicePanel),
       in_sight_(new QCheckBox(tr("In sight"))),
+      helps_(new HelpDesk(this)),
       differences_(new DifferenceTable),
       failures_(new FailurePanel),
       loss_key_(new LossKey),
@@ -206,7 +207,7 @@ QWidget* WatchPage::idle_tabs() {
         show_idle();
         show_splits();
     });
-    connect(idle_, &IdlePanel::help_wanted, this, &WatchPage::ask_what_helps);
+    connect(helps_, &HelpDesk::answered, this, &WatchPage::show_selected);
     connect(by_stage_, &SplitTable::chosen, this,
             [this](int stage) { selection_.select(stage < 0 ? Selection{} : Selection{.stage = stage}); });
     connect(by_node_, &SplitTable::chosen, this, [this](int node) {

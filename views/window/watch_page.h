@@ -9,9 +9,9 @@
 
 #include "views/curves/curve_panel.h"
 #include "views/document/document.h"
-#include "views/document/file_reader.h"
 #include "views/document/selection_model.h"
 #include "views/idle/device_panel.h"
+#include "views/idle/help_desk.h"
 #include "views/idle/idle_panel.h"
 #include "views/idle/split_table.h"
 #include "views/runs/failure_panel.h"
@@ -131,7 +131,8 @@ private:
     void show_splits();
     std::vector<IdleSplit> node_splits() const;
     bool is_of_sight() const;
-    void ask_what_helps();
+    void want_help();
+    void add_help(Details& details) const;
     Details selection_details() const;
     void follow_link(const QString& link);
     void show_devices();
@@ -156,7 +157,7 @@ private:
     DevicePanel* devices_;
     QTabWidget* idle_tabs_ = nullptr;
     QCheckBox* in_sight_;
-    FileReader helps_;  ///< computes what would help, on a thread of its own
+    HelpDesk* helps_;
     DifferenceTable* differences_;
     FailurePanel* failures_;
     LossKey* loss_key_;

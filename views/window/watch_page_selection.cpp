@@ -7,7 +7,6 @@
 #include <QEvent>
 
 #include "core/analysis/device_use.h"
-#include "views/idle/what_helps.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/span_table.h"
 #include "views/window/network_moment.h"
@@ -199,7 +198,6 @@ void WatchPage::show_idle() {
         idle_->show_shares(tr("Why %1 %2 of the time%3").arg(who, percent(split.idle_share()), when), shares);
     };
     const auto& nodes = selection_.now().nodes;
-    idle_->offer_help(nodes.size() == 1 && data->problem ? *nodes.begin() : std::string{}, data->info.id);
     const auto splits = data->problem ? node_splits() : std::vector<IdleSplit>{};
     if (nodes.size() == 1 && data->problem)
         for (std::size_t node = 0; node < std::min(data->problem->node_ids.size(), splits.size()); ++node) {
@@ -227,23 +225,21 @@ void WatchPage::show_idle() {
     idle_->show_shares(title, data->idle_share);
 }
 
-/// On a thread of its own: it evaluates the plan in force for each change.
-void WatchPage::ask_what_helps() {
-    const auto& nodes = selection_.now().nodes;
-    if (nodes.size() != 1 || !shown_ || !shown_->problem) return;
-    const auto words = std::make_shared<QString>();
-    const std::string node = *nodes.begin();
+/// What would help is asked of one node, or of the run where nothing is selected that has facts of its own.
+void WatchPage::want_help() {
+    const auto& now = selection_.now();
+    const bool other = timeline_->area() || timeline_->selected().span != nullptr || timeline_->selected_lost();
+    if (!shown_ || !shown_->problem || other || now.nodes.size() > 1 || now.microbatch || now.stage ||
+        !now.links.empty())
+        return helps_->want_nothing();
     const auto* one = chosen_iteration();
-    const Plan& plan = plan_in_force(one != nullptr ? one->iteration : 0);
-    idle_->show_help(tr("Trying changes…"));
-    helps_.read(
-        [words, node, run = shown_, &plan] {  // the run holds its plans
-            *words = what_helps(*run->problem, plan, node, run->experiment.training.gradient_wire);
-        },
-        [this, words, node](const QString& fault) {
-            if (selection_.now().nodes == std::set<std::string>{node})
-                idle_->show_help(fault.isEmpty() ? *words : fault);
-        });
+    const int iteration = one != nullptr ? one->iteration : 0;
+    helps_->want({shown_->info.id, now.nodes.empty() ? std::string{} : *now.nodes.begin(), plan_since(iteration)},
+                 shown_, plan_in_force(iteration));
+}
+
+void WatchPage::add_help(Details& details) const {
+    for (auto& row : helps_->rows()) details.rows.push_back(std::move(row));
 }
 
 /// What is selected elsewhere, or by name, else what can be; from the timeline, what it says.
@@ -262,6 +258,7 @@ Details WatchPage::selection_details() const {
     } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
         details = gap_details(*timeline_->selected_gap(),
                               data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
+        add_help(details);
     } else if (data != nullptr && timeline_->selected_lost()) {
         take(describe_lost_time(*timeline_->selected_lost(), *data));
     } else {
@@ -271,15 +268,19 @@ Details WatchPage::selection_details() const {
         if (nodes.size() > most_nodes_named) nodes = nodes.mid(0, most_nodes_named) << QString(QChar(0x2026));
         const int lane = data != nullptr && now.nodes.size() == 1 ? lane_named(*now.nodes.begin(), *data) : -1;
         const auto* one = chosen_iteration();
-        if (lane >= 0 && one != nullptr)
+        if (one != nullptr && now.microbatch)
+            details = microbatch_details(*now.microbatch, *one, *data);
+        else if (one != nullptr && now.stage && lane < 0)
+            details = stage_details(*now.stage, *one, *data);
+        else if (one != nullptr && lane >= 0)
             details = node_details(lane, *one, *data);
         else if (!nodes.isEmpty())
             details.rows.push_back({tr("Selected"), nodes.join(", "), DetailLink::node});
-        if (now.stage) details.rows.push_back({tr("Stage"), tr("%1: its spans stand out").arg(*now.stage)});
+        add_help(details);
         if (now.microbatch)
-            details.rows.push_back(
-                {tr("Microbatch"),
-                 tr("%1: its spans stand out, [ and ] follow it from node to node").arg(*now.microbatch)});
+            details.rows.push_back({{}, tr("Its spans stand out; [ and ] follow it from node to node.")});
+        else if (now.stage)
+            details.rows.push_back({{}, tr("Its spans stand out.")});
         details.rows.push_back({{}, tr("Click a span or a gap, or drag over an area for its sums.")});
         details.rows.push_back({{}, tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys")});
     }
@@ -291,6 +292,7 @@ Details WatchPage::selection_details() const {
 }
 
 void WatchPage::show_selected() {
+    want_help();
     const auto* data = timeline_->data();
     static const TimelineData none;
     selected_->setText(in_rows(selection_details(), data != nullptr ? *data : none));
@@ -310,6 +312,7 @@ void WatchPage::follow_link(const QString& link) {
     if (!shown_) return;
     const QString kind = link.section(':', 0, 0), of = link.section(':', 1);
     if (kind == QStringLiteral("cause")) return timeline_->follow_cause();
+    if (kind == QStringLiteral("helps")) return helps_->ask();
     if (kind == QStringLiteral("iteration")) {
         for (const auto& one : shown_->lanes->iterations())
             if (one.iteration == of.toInt() - 1) timeline_->show_iteration(one);

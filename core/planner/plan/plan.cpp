@@ -236,6 +236,8 @@ bool visits_all_stages(const Plan& plan) {
     return !plan.paths.empty() && plan.paths.front().nodes.size() == plan.stages.size();
 }
 
+double used_skip_ratio(const Plan& plan, double asked) { return visits_all_stages(plan) ? 0 : asked; }
+
 PerNode<StageIndex> stage_of_nodes(const Plan& plan, int nodes) {
     PerNode<StageIndex> stage_of(at(nodes), -1);
     for (StageIndex s = 0; at(s) < plan.stages.size(); ++s)

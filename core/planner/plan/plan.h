@@ -53,6 +53,8 @@ struct Plan {
 
 /// Whether microbatches skip nothing; not where there are none.
 bool visits_all_stages(const Plan& plan);
+/// The skip ratio that the plan works by: 0 where it visits all stages, whatever was `asked` for.
+double used_skip_ratio(const Plan& plan, double asked);
 
 /// Stage of each node, -1 for a node left out.
 PerNode<StageIndex> stage_of_nodes(const Plan& plan, int nodes);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/idle/help_desk.h"
+
+#include "views/idle/what_helps.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int rest_ms = 200;
+constexpr std::size_t most_visits = 5'000;  ///< of nodes by microbatches, in a plan that takes no seconds to explain
+
+std::size_t visits(const Plan& plan) {
+    std::size_t count = 0;
+    for (const auto& path : plan.paths) count += path.nodes.size();
+    return count;
+}
+
+}  // namespace
+
+HelpDesk::HelpDesk(QObject* parent) : QObject(parent) {
+    rest_.setSingleShot(true);
+    rest_.setInterval(rest_ms);
+    connect(&rest_, &QTimer::timeout, this, &HelpDesk::ask);
+}
+
+void HelpDesk::want(const Subject& subject, const std::shared_ptr<const RunData>& run, const Plan& plan) {
+    if (plan_ != nullptr && subject == subject_) return;
+    want_nothing();
+    subject_ = subject;
+    run_ = run;
+    plan_ = &plan;
+    if (visits(plan) <= most_visits) rest_.start();
+}
+
+void HelpDesk::want_nothing() {
+    rest_.stop();
+    reader_.forget();
+    run_.reset();
+    plan_ = nullptr;
+    answer_.clear();
+    asked_ = false;
+}
+
+void HelpDesk::ask() {
+    if (plan_ == nullptr || asked_) return;
+    rest_.stop();
+    asked_ = true;
+    const auto lines = std::make_shared<QStringList>();
+    reader_.read(
+        [lines, node = subject_.node, run = run_, plan = plan_] {  // the run holds its plans
+            *lines = what_helps(*run->problem, *plan, node, run->experiment.training.gradient_wire);
+        },
+        [this, lines](const QString& fault) {
+            answer_ = fault.isEmpty() ? *lines : QStringList{fault};
+            Q_EMIT answered();
+        });
+    Q_EMIT answered();  // that it is tried
+}
+
+std::vector<Detail> HelpDesk::rows() const {
+    if (plan_ == nullptr) return {};
+    const QString name = tr("Would help");
+    if (answer_.isEmpty())
+        return {asked_ || rest_.isActive() ? Detail{name, tr("trying changes…")}
+                                           : Detail{name, tr("Try changes of this large plan"), DetailLink::helps}};
+    std::vector<Detail> rows;
+    for (const auto& line : answer_)
+        rows.push_back({rows.empty() ? name : QString(QChar(0x00A0)), line, DetailLink::node});
+    return rows;
+}
+
+}  // namespace skippipe

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <QTimer>
+
+#include "views/document/file_reader.h"
+#include "views/runs/run_data.h"
+#include "views/timeline/details.h"
+
+namespace skippipe {
+
+/// Finds out what would help a run, or a node of it, on a thread of its own, and keeps the answer for as long as it is
+/// the one that is wanted.
+class HelpDesk : public QObject {
+    Q_OBJECT
+public:
+    /// Whom it would help, by the plan that is in force from that iteration on.
+    struct Subject {
+        RunId run = 0;
+        std::string node = {};  ///< empty: the run as a whole
+        int since = 0;
+        bool operator==(const Subject&) const = default;
+    };
+
+    explicit HelpDesk(QObject* parent = nullptr);
+    /// Asked for once nothing else has been wanted for a moment; of a large plan, which takes seconds of a core, only
+    /// by `ask`. `plan`: one of the run's, which holds it.
+    void want(const Subject& subject, const std::shared_ptr<const RunData>& run, const Plan& plan);
+    void want_nothing();
+    void ask();
+    /// "Would help", and the answer, or that it is not there yet.
+    std::vector<Detail> rows() const;
+
+Q_SIGNALS:
+    void answered();
+
+private:
+    Subject subject_;
+    std::shared_ptr<const RunData> run_;
+    const Plan* plan_ = nullptr;
+    QStringList answer_;
+    bool asked_ = false;
+    QTimer rest_;
+    FileReader reader_;
+};
+
+}  // namespace skippipe

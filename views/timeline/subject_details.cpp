@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A node, a stage, a microbatch in one iteration, as properties.
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "views/theme/numbers.h"
+#include "views/timeline/colours.h"
+#include "views/timeline/details.h"
+
+namespace skippipe {
+namespace {
+
+constexpr std::size_t most_waits = 3;
+
+QString lane_words(int lane, const TimelineData& data) {
+    return QString::fromStdString(data.lanes()[static_cast<std::size_t>(lane)].name);
+}
+
+/// What some lanes did in an iteration, all together.
+struct Activity {
+    AreaStatistics sum;
+    double last_end_s = 0;                                ///< of their work; the iteration's begin: there is none
+    std::map<std::pair<IdleCause, int>, double> waits_s;  ///< by cause and whom they waited for; -1: nobody alone
+};
+
+Activity activity(const std::vector<int>& lanes, const IterationTime& one, const TimelineData& data) {
+    const double begin_s = one.begin_s();
+    Activity all{.sum = data.statistics(lanes, begin_s, one.end_s), .last_end_s = begin_s, .waits_s = {}};
+    data.visit_lanes(begin_s, one.end_s, lanes, [&](const Lane& lane) {
+        const auto before = [](const LaneSpan& span, double time_s) { return span.start_s < time_s; };
+        const auto after = std::lower_bound(lane.work.begin(), lane.work.end(), one.end_s, before);
+        if (after != lane.work.begin()) all.last_end_s = std::max(all.last_end_s, std::prev(after)->end_s);
+    });
+    for (const int lane : lanes)
+        data.visit_gaps(lane, begin_s, one.end_s, 0, [&](const LaneGap& gap) {
+            // Filling and draining waits for all that come before.
+            const bool of_one = gap.cause != IdleCause::fill_drain && gap.other >= 0 &&
+                                static_cast<std::size_t>(gap.other) < data.lanes().size();
+            all.waits_s[{gap.cause, of_one ? gap.other : -1}] +=
+                std::min(gap.end_s, one.end_s) - std::max(gap.start_s, begin_s);
+        });
+    return all;
+}
+
+/// "611 ms: All-reducing gradients, for n9", the longest first; `value` says how long.
+void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineData& data,
+               const std::function<QString(double)>& value) {
+    std::vector<std::pair<double, std::pair<IdleCause, int>>> longest;
+    longest.reserve(all.waits_s.size());
+    for (const auto& [what, seconds] : all.waits_s) longest.emplace_back(seconds, what);
+    std::sort(longest.begin(), longest.end(), std::greater<>{});
+    for (std::size_t k = 0; k < std::min(most_waits, longest.size()); ++k) {
+        const auto& [seconds, what] = longest[k];
+        QString words = QObject::tr("%1: %2").arg(value(seconds), cause_words(what.first));
+        if (what.second >= 0) words = QObject::tr("%1, for %2").arg(words, lane_words(what.second, data));
+        rows.push_back({k == 0 ? QObject::tr("Waits") : QString(QChar(0x00A0)), words, DetailLink::node});
+    }
+}
+
+/// When the stage's gradient is summed, where its transfers are recorded.
+void add_sums(std::vector<Detail>& rows, int stage, const IterationTime& one, const TimelineData& data) {
+    double begin_s = one.end_s, end_s = one.begin_s();
+    data.visit_spans(one.begin_s(), one.end_s, [&](int, const LaneSpan& span) {
+        if (span.kind != SpanKind::transfer_reduction || span.stage != stage || span.iteration != one.iteration) return;
+        begin_s = std::min<double>(begin_s, span.start_s - span.queue_s);
+        end_s = std::max(end_s, span.end_s);
+    });
+    if (begin_s < end_s)
+        rows.push_back(
+            {QObject::tr("Sums gradients"),
+             QObject::tr("%1, from %2 to %3 after the iteration's start")
+                 .arg(duration(end_s - begin_s), duration(begin_s - one.begin_s()), duration(end_s - one.begin_s()))});
+}
+
+}  // namespace
+
+Details node_details(int lane, const IterationTime& one, const TimelineData& data) {
+    Details details{.title = lane_words(lane, data)};
+    auto& rows = details.rows;
+    if (const int stage = data.stage_at(lane, one.begin_s()); stage >= 0) rows.push_back(stage_row(stage));
+    rows.push_back(iteration_row(one.iteration));
+    const auto all = activity({lane}, one, data);
+    if (all.sum.seconds > 0)
+        rows.push_back(
+            {QObject::tr("Works"), QObject::tr("%1 of %2, the last ends after %3")
+                                       .arg(percent(all.sum.busy_s / all.sum.seconds), duration(one.length_s),
+                                            duration(all.last_end_s - one.begin_s()))});
+    add_waits(rows, all, data, [](double seconds) { return duration(seconds); });
+    return details;
+}
+
+Details stage_details(int stage, const IterationTime& one, const TimelineData& data) {
+    constexpr qsizetype most_named = 12;
+    Details details{.title = QObject::tr("Stage %1").arg(stage)};
+    auto& rows = details.rows;
+    std::vector<int> lanes;
+    QStringList names;
+    for (int lane = 0; lane < static_cast<int>(data.lanes().size()); ++lane)
+        if (data.stage_at(lane, one.begin_s()) == stage) {
+            lanes.push_back(lane);
+            names << lane_words(lane, data);
+        }
+    rows.push_back(iteration_row(one.iteration));
+    if (lanes.empty()) {
+        rows.push_back({QObject::tr("Nodes"), QObject::tr("none serves it then")});
+        return details;
+    }
+    QString named = names.mid(0, most_named).join(", ");
+    if (names.size() > most_named) named = QObject::tr("%1 and %2 more").arg(named).arg(names.size() - most_named);
+    rows.push_back({QObject::tr("Nodes"), named, DetailLink::node});
+    const auto all = activity(lanes, one, data);
+    if (!(all.sum.seconds > 0)) return details;
+    rows.push_back({QObject::tr("Works"), QObject::tr("%1 of its nodes' time, the last ends after %2 of %3")
+                                              .arg(percent(all.sum.busy_s / all.sum.seconds),
+                                                   duration(all.last_end_s - one.begin_s()), duration(one.length_s))});
+    add_waits(rows, all, data, [&](double seconds) { return percent(seconds / all.sum.seconds); });
+    add_sums(rows, stage, one, data);
+    return details;
+}
+
+Details microbatch_details(int microbatch, const IterationTime& one, const TimelineData& data) {
+    Details details{.title = QObject::tr("Microbatch %1").arg(microbatch)};
+    auto& rows = details.rows;
+    rows.push_back(iteration_row(one.iteration));
+    std::vector<TimelineData::Place> way;
+    data.visit_spans(one.begin_s(), one.end_s, [&](int lane, const LaneSpan& span) {
+        if (span.microbatch == microbatch && span.iteration == one.iteration) way.push_back({lane, &span});
+    });
+    if (way.empty()) {
+        rows.push_back({{}, QObject::tr("No span of it is recorded there")});
+        return details;
+    }
+    std::sort(way.begin(), way.end(), [](const auto& a, const auto& b) { return a.span->start_s < b.span->start_s; });
+    QStringList nodes;
+    double worked_s = 0, sent_s = 0, end_s = way.front().span->end_s;
+    for (const auto& [lane, span] : way) {
+        if (span->kind == SpanKind::forward || span->kind == SpanKind::loss)
+            if (const QString name = lane_words(lane, data); nodes.isEmpty() || nodes.back() != name) nodes << name;
+        (is_compute(span->kind) ? worked_s : sent_s) += span->end_s - span->start_s;
+        end_s = std::max(end_s, span->end_s);
+    }
+    const double begin_s = way.front().span->start_s, whole_s = end_s - begin_s;
+    rows.push_back({QObject::tr("Way"), nodes.join(QString::fromUtf8(" → ")), DetailLink::node});
+    rows.push_back({QObject::tr("Under way"),
+                    QObject::tr("%1, from %2 to %3 after the iteration's start")
+                        .arg(duration(whole_s), duration(begin_s - one.begin_s()), duration(end_s - one.begin_s()))});
+    if (whole_s > 0)
+        rows.push_back({QObject::tr("Of that"), QObject::tr("%1 computed, %2 on lines, %3 waiting")
+                                                    .arg(percent(worked_s / whole_s), percent(sent_s / whole_s),
+                                                         percent(std::max(0.0, 1 - (worked_s + sent_s) / whole_s)))});
+    return details;
+}
+
+}  // namespace skippipe
