@@ -134,10 +134,23 @@ private Q_SLOTS:
         QCOMPARE(cell(0, 4), QString());
         QVERIFY(cell(1, 4).startsWith("0.00") || cell(1, 4).startsWith("<"));
         QVERIFY2(cell(1, 6).startsWith(QString::fromUtf8("−")), qPrintable(cell(1, 6)));
+        // The curves below the table are the rows', in their colours, with the loss to get to across them.
+        panel.resize(800, 600);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        QCOMPARE(panel.chart().set().curves.size(), 2U);
+        QCOMPARE(panel.chart().set().curves[1].run, RunId{3});
+        QCOMPARE(panel.chart().set().curves[1].points.size(), 5U);
+        QVERIFY(panel.chart().level() && std::abs(*panel.chart().level() - 2.1) < 1e-9);
+        QVERIFY(!table.item(1, 0)->icon().isNull());
+        QCOMPARE(table.item(1, 0)->icon().pixmap(16).toImage(), QIcon(run_swatch(3)).pixmap(16).toImage());
+        QVERIFY(table.height() < panel.chart().height());
         panel.group().setCurrentIndex(0);
+        QCOMPARE(panel.chart().set().curves.size(), 4U);
         QCOMPARE(table.rowCount(), 4);
         QCOMPARE(cell(2, 4), QString());  // of one run a side nothing can be tested
         panel.target().setText("2");
+        QCOMPARE(panel.chart().level(), std::optional<double>(2));
         QCOMPARE(cell(0, 1), QString("1 of 1"));
         QCOMPARE(cell(1, 1), QString("0 of 1"));
         QCOMPARE(cell(1, 2), QString("not reached"));

@@ -116,10 +116,14 @@ private Q_SLOTS:
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
         window.document().start_new({});
+        window.resize(1024, 700);
+        window.show();
         const QString state = window.bar().state_words();
         for (const auto workspace : {MainWindow::watch, MainWindow::compare}) {
             window.show_workspace(workspace);
-            QCOMPARE(window.bar().state_words(), QString("draft"));
+            QCOMPARE(window.bar().state_words(), QString("Draft"));
+            QCoreApplication::processEvents();
+            QCOMPARE(window.width(), 1024);
         }
         window.show_workspace(MainWindow::design);
         QCOMPARE(window.bar().state_words(), state);

@@ -36,6 +36,8 @@ QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, 
     return named.mid(0, most_named).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
 }
 
+constexpr double as_long = 1.005;  ///< of the quickest: in three digits it is 1.00
+
 /// "run 4 takes 1.32 x as long, run 3 4.20 x", the next first; `seconds` of each run.
 QString behind_words(const std::vector<const RunData*>& runs, const std::vector<double>& seconds,
                      std::size_t quickest) {
@@ -47,9 +49,11 @@ QString behind_words(const std::vector<const RunData*>& runs, const std::vector<
     QStringList words;
     for (std::size_t i = 0; i < std::min(most_named, others.size()); ++i) {
         const RunId run = runs[others[i]]->info.id;
-        const QString times = three_digits(seconds[others[i]] / seconds[quickest]);
-        words << (i == 0 ? QObject::tr("run %1 takes %2\u00A0× as long").arg(run).arg(times)
-                         : QObject::tr("run %1 %2\u00A0×").arg(run).arg(times));
+        const double ratio = seconds[others[i]] / seconds[quickest];
+        const QString times = QObject::tr("%1\u00A0× as long").arg(three_digits(ratio));
+        words << (i == 0 ? QObject::tr("run %1 takes %2").arg(run).arg(ratio < as_long ? QObject::tr("as long") : times)
+                  : ratio < as_long ? QObject::tr("run %1 as long").arg(run)
+                                    : QObject::tr("run %1 %2\u00A0×").arg(run).arg(three_digits(ratio)));
     }
     if (others.size() > most_named) words << QObject::tr("%1 more longer still").arg(others.size() - most_named);
     return words.join(QStringLiteral(", "));

@@ -5,6 +5,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
@@ -21,6 +22,7 @@ constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time
                                   WorkAxis::block_flops,  WorkAxis::tokens,       WorkAxis::iteration};
 constexpr const char* chosen = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
 constexpr int least_letters = 8, target_width = 72, least_name = 140;
+constexpr int least_table = 160;
 
 QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
 
@@ -33,6 +35,7 @@ RacePanel::RacePanel(QWidget* parent)
       group_(new QComboBox),
       target_(new QLineEdit),
       table_(new QTableWidget),
+      chart_(new CurveChart),
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")) {
     auto* column = seamless_column(this);
@@ -66,13 +69,20 @@ RacePanel::RacePanel(QWidget* parent)
     words_->setWordWrap(true);
     words_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     column->addWidget(words_);
-    column->addWidget(table_, 1);
+    column->addWidget(table_);
+    column->addWidget(chart_, 1);
+    chart_->setObjectName("race_chart");
+    chart_->set_legend(false);
+    connect(chart_, &CurveChart::hovered, chart_, &CurveChart::set_crosshair);
+    connect(chart_, &CurveChart::left, chart_, [this] { chart_->set_crosshair({}); });
+    connect(chart_, &CurveChart::all_wanted, this, &RacePanel::draw_chart);
     empty_->setAlignment(Qt::AlignCenter);
     empty_->setWordWrap(true);
     column->addWidget(empty_, 1);
     table_->setObjectName("race");
     make_plain(*table_, tr("To a loss"));
-    table_->setWordWrap(false);
+    table_->setWordWrap(true);
+    table_->setTextElideMode(Qt::ElideNone);
     table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     table_->horizontalHeader()->setMinimumSectionSize(24);
     table_->viewport()->installEventFilter(this);
@@ -134,6 +144,8 @@ void RacePanel::draw() {
     empty_->setVisible(!any);
     empty_->setText(shown_.size() < 2 ? tr("Select two or more runs to see which is first at a loss")
                                       : tr("The selected runs have no values of this kind"));
+    chart_->setVisible(any);
+    level_ = race.target;
     target_->setPlaceholderText(race.target ? three_digits(*race.target) : tr("loss"));
     words_->setText(race.words);
     table_->clear();
@@ -145,7 +157,10 @@ void RacePanel::draw() {
             const auto& cell = race.rows[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
             auto* item = new QTableWidgetItem(cell.words);
             item->setToolTip(cell.words);
-            if (c > 0) item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            if (c == 0)
+                item->setIcon(QIcon(run_swatch(race.first_runs[static_cast<std::size_t>(r)])));
+            else
+                item->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
             if (cell.verdict != Verdict::none)
                 item->setForeground(cell.verdict == Verdict::better ? theme().good : theme().bad);
             table_->setItem(r, c, item);
@@ -156,7 +171,26 @@ void RacePanel::draw() {
         table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);
     }
     if (any) share_width();
+    draw_chart();
 }
+
+/// What is not seen is not drawn.
+void RacePanel::draw_chart() {
+    if (!isVisible()) return;
+    std::vector<const RunData*> runs;
+    runs.reserve(shown_.size());
+    for (const auto& run : shown_) runs.push_back(&run);
+    CurveChoice choice;
+    choice.metric = metric_->currentData().toString().toStdString();
+    choice.x = race_axes[axis_->currentIndex()];
+    choice.groups = keys();
+    auto set = curve_set(runs, runs.empty() ? 0 : runs.front()->info.id, choice);
+    if (set.y_label.isEmpty()) set.y_label = metric_->currentText();
+    chart_->show_set(std::move(set), false);
+    chart_->set_level(level_);
+}
+
+void RacePanel::showEvent(QShowEvent*) { draw_chart(); }
 
 /// Columns that say nothing are not there; names have what the figures leave.
 void RacePanel::share_width() {
@@ -170,10 +204,17 @@ void RacePanel::share_width() {
     }
     if (table_->columnCount() > 0)
         table_->setColumnWidth(0, std::max(least_name, table_->viewport()->width() - figures));
+    table_->resizeRowsToContents();
+    int height = table_->horizontalHeader()->sizeHint().height() + table_->horizontalScrollBar()->sizeHint().height();
+    for (int r = 0; r < table_->rowCount(); ++r) {
+        table_->setRowHeight(r, std::max<int>(size::row, table_->rowHeight(r) + size::gap));
+        height += table_->rowHeight(r);
+    }
+    table_->setFixedHeight(std::min(height, std::max(least_table, this->height() / 2)));
 }
 
 bool RacePanel::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::Resize) share_width();
+    if (event->type() == QEvent::Resize && watched == table_->viewport()) share_width();
     return QWidget::eventFilter(watched, event);
 }
 

@@ -9,6 +9,7 @@
 #include <QWidget>
 
 #include "views/compare/race_rows.h"
+#include "views/curves/curve_chart.h"
 
 namespace skippipe {
 
@@ -25,23 +26,28 @@ public:
     QComboBox& axis() { return *axis_; }
     QComboBox& group() { return *group_; }
     QLineEdit& target() { return *target_; }
+    CurveChart& chart() { return *chart_; }
 
 protected:
     void changeEvent(QEvent*) override;
+    void showEvent(QShowEvent*) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void fill_groups(const std::vector<const RunData*>& runs);
     void draw();
+    void draw_chart();
     void share_width();
     QStringList keys() const;
 
     QComboBox *metric_, *axis_, *group_;
     QLineEdit* target_;
     QTableWidget* table_;
+    CurveChart* chart_;  ///< the groups' curves, and the loss to get to
     QLabel *words_, *empty_;
     std::vector<Grouping> groupings_;
     std::vector<RunData> shown_;  ///< what curves need of them
+    std::optional<double> level_;
 };
 
 }  // namespace skippipe

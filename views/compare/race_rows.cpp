@@ -99,6 +99,7 @@ RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice)
         const auto apart =
             value.mean && race.groups[0].at_common.mean ? *value.mean - *race.groups[0].at_common.mean : 0;
         const bool first = g == 0;
+        table.first_runs.push_back(runs[group.runs.front()].info.id);
         table.rows.push_back({{row_name(names[static_cast<qsizetype>(g)], runs, group)},
                               {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
                               {arrival_words(group, choice.x), verdict_of(reach)},

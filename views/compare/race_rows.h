@@ -24,6 +24,7 @@ struct RaceCell {
 struct RaceTable {
     QStringList headers;
     std::vector<std::vector<RaceCell>> rows;  ///< a group each, the first run's first; as many cells as headers
+    std::vector<RunId> first_runs;            ///< of each row's group: its colour is the group's
     std::optional<double> target;             ///< what was to be reached
     QString words;                            ///< what is compared, in a sentence
 };

@@ -29,6 +29,7 @@ CurveChart::CurveChart(QWidget* parent)
     : QWidget(parent),
       plot_(new QCustomPlot(this)),
       crosshair_(new QCPItemStraightLine(plot_)),
+      level_(new QCPItemStraightLine(plot_)),
       nothing_(new QCPItemText(plot_)),
       ends_(std::make_unique<EndLabels>(*plot_)) {
     auto* column = new QVBoxLayout(this);
@@ -45,9 +46,12 @@ CurveChart::CurveChart(QWidget* parent)
     nothing_->position->setType(QCPItemPosition::ptAxisRectRatio);
     nothing_->position->setCoords(0.5, 0.5);
     nothing_->setSelectable(false);
-    crosshair_->setVisible(false);
-    crosshair_->setSelectable(false);
+    for (auto* line : {crosshair_, level_}) {
+        line->setVisible(false);
+        line->setSelectable(false);
+    }
     for (auto* end : {crosshair_->point1, crosshair_->point2}) end->setTypeY(QCPItemPosition::ptAxisRectRatio);
+    for (auto* end : {level_->point1, level_->point2}) end->setTypeX(QCPItemPosition::ptAxisRectRatio);
     for (auto* axis : {plot_->xAxis, plot_->yAxis})
         connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
             if (!drawing_) Q_EMIT moved();
@@ -85,6 +89,7 @@ void CurveChart::style() {
     plot_->selectionRect()->setPen(QPen(t.accent));
     plot_->selectionRect()->setBrush(mix(t.surface, t.accent, 0.15));
     crosshair_->setPen(QPen(t.text_2, 1, Qt::DotLine));
+    level_->setPen(QPen(t.text_2, 1, Qt::DashLine));
     nothing_->setFont(small_font());
     nothing_->setColor(t.text_2);
     for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
@@ -197,6 +202,16 @@ void CurveChart::set_crosshair(std::optional<double> x) {
         item->plottable()->setName(curve.name + (value.isEmpty() ? value : "  " + value));
     }
     plot_->legend->setVisible(x ? !set_.curves.empty() : always_legend_ && set_.curves.size() > 1);
+    plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void CurveChart::set_level(std::optional<double> y) {
+    level_y_ = y;
+    level_->setVisible(y.has_value());
+    if (y) {
+        level_->point1->setCoords(0, *y);
+        level_->point2->setCoords(1, *y);
+    }
     plot_->replot(QCustomPlot::rpQueuedReplot);
 }
 

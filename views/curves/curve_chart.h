@@ -33,6 +33,9 @@ public:
     std::pair<double, double> x_range() const;
     /// A line at that x, and each curve's value there; nothing: none.
     void set_crosshair(std::optional<double> x);
+    /// A line across at that y, for instance a loss to get to; nothing: none.
+    void set_level(std::optional<double> y);
+    std::optional<double> level() const { return level_y_; }
     /// What the legend says, a line a curve: "Run 1, gpipe  3.42".
     QString readout() const;
     /// Last values beside the curves' ends, from top to bottom: "1  3.42".
@@ -57,12 +60,12 @@ private:
     void show_all();
 
     QCustomPlot* plot_;
-    QCPItemStraightLine* crosshair_;
+    QCPItemStraightLine *crosshair_, *level_;
     QCPItemText* nothing_;
     std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
     bool drawing_ = false, log_x_ = false, log_y_ = false, always_legend_ = true;
-    std::optional<double> crosshair_x_;
+    std::optional<double> crosshair_x_, level_y_;
 };
 
 }  // namespace skippipe

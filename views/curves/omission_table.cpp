@@ -97,7 +97,7 @@ void OmissionTable::divide_columns() {
         int width = QAbstractItemView::sizeHintForColumn(column);
         const auto* header = horizontalHeaderItem(column);
         for (const auto& line : header == nullptr ? QStringList{} : header->text().split('\n'))
-            width = std::max(width, small.horizontalAdvance(line) + size::wide_gap);
+            width = std::max(width, small.horizontalAdvance(line) + size::wide_gap + size::gap);
         const bool next_run = column > columns_each && column % columns_each == 1;
         return width + (next_run ? size::wide_gap : size::unit);
     };

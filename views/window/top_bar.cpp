@@ -17,6 +17,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
       planners_(planners),
       name_(new ElidedEdit),
       state_(new QLabel),
+      draft_(new QLabel(tr("Draft"))),
       skip_words_(new QLabel),
       skip_(new QDoubleSpinBox),
       planner_(new QComboBox),
@@ -32,7 +33,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     row->setSpacing(size::gap);
     name_->setProperty("role", "name");
     name_->setAccessibleName(tr("Name of the experiment"));
-    name_->setMinimumWidth(96);
+    name_->setMinimumWidth(72);
     state_->setProperty("role", "secondary");
     skip_words_->setProperty("role", "secondary");
     skip_->setObjectName("skip_ratio");
@@ -65,6 +66,10 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
         row->addWidget(l);
         row->addWidget(buddy);
     };
+    draft_->setProperty("role", "secondary");
+    draft_->setContentsMargins(size::gap, 0, 0, 0);
+    draft_->setBuddy(name_);
+    row->addWidget(draft_);
     row->addWidget(name_, 1);
     row->addWidget(state_);
     row->addSpacing(size::wide_gap);
@@ -114,12 +119,13 @@ void TopBar::follow() {
                           : saved                     ? tr("saved")
                           : document_.is_modified()   ? tr("edited")
                                                       : tr("template");
-    state_->setText(is_in_sight_ ? state : tr("draft"));
+    draft_->setVisible(!is_in_sight_);
+    state_->setVisible(is_in_sight_);
+    state_->setText(state);
     const QString file =
         document_.file().empty() ? tr("No file yet") : QString::fromStdString(document_.file().string());
-    state_->setToolTip(
-        is_in_sight_ ? file
-                     : tr("What Design draws and Launch would start, not the run in sight: %1\n%2").arg(state, file));
+    state_->setToolTip(file);
+    draft_->setToolTip(tr("What Design draws and Launch would start, not the run in sight: %1\n%2").arg(state, file));
     // Without tensors nothing is trained: it is not called so.
     launch_->setText(e.execution.compute == Compute::cost ? tr("Simulate") : tr("Launch"));
     const QSignalBlocker quiet(skip_);

@@ -23,7 +23,8 @@ public:
     /// Whether the experiment is what is looked at; beside runs it says that it is a draft.
     void set_is_in_sight(bool on);
     /// "edited", "draft".
-    QString state_words() const { return state_->text(); }
+    /// What stands beside the name: of the document's file, or that it is the draft.
+    QString state_words() const { return is_in_sight_ ? state_->text() : draft_->text(); }
     /// Whether a run goes on that can be given more iterations; else the button is not there.
     void set_extend(bool possible) { extend_->setVisible(possible); }
     /// What the pause button does; `told`: the run was told and has not done it yet.
@@ -48,7 +49,7 @@ private:
     Document& document_;
     const PlannerRegistry& planners_;
     QLineEdit* name_;
-    QLabel *state_, *skip_words_;
+    QLabel *state_, *draft_, *skip_words_;
     QDoubleSpinBox* skip_;
     QComboBox* planner_;
     QPushButton *launch_, *pause_, *stop_, *extend_;
