@@ -261,6 +261,11 @@ private Q_SLOTS:
             QVERIFY2(wide <= table.columnWidth(0),
                      qPrintable(QString("%1: %2 of %3 pixels").arg(item->text()).arg(wide).arg(table.columnWidth(0))));
         }
+        // In a large one bars begin beside the words, and take all the room that numbers leave.
+        window->resize(2400, 1400);
+        const int all = table.columnWidth(0) + table.columnWidth(1) + table.columnWidth(2);
+        QTRY_VERIFY2(table.columnWidth(1) > 2 * table.columnWidth(0), qPrintable(QString::number(all)));
+        QCOMPARE(table.columnWidth(0) + table.columnWidth(1) + table.columnWidth(2), table.viewport()->width());
     }
 
     /// A run is found by what its experiment is called; bars by colour say what the colours are; a node that is

@@ -18,7 +18,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int widest_bar = 320, narrowest_bar = 20, number_width = 76;
+constexpr int narrowest_bar = 20, number_width = 76;
 constexpr int cause_bar = 12, low_row = 19;  ///< pixels; rows are as low where else some would not be seen
 constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
@@ -69,21 +69,23 @@ IdlePanel::IdlePanel(QWidget* parent)
     table_->verticalHeader()->setMinimumSectionSize(low_row);
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     table_->horizontalHeader()->setMinimumSectionSize(narrowest_bar);
-    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
-    table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Fixed);
-    table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
-    table_->setColumnWidth(1, narrowest_bar);
-    table_->setColumnWidth(2, number_width);
+    table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Fixed);
     table_->viewport()->installEventFilter(this);
 }
 
-/// Words first: a bar is as wide as they leave room for, and rows as high as lets all be seen.
+/// Words and numbers first: a bar is as wide as they leave room for, and rows as high as lets all be seen.
 void IdlePanel::share_width() {
-    int words = 0;
-    for (int row = 0; row < table_->rowCount(); ++row)
-        words = std::max(words, table_->fontMetrics().horizontalAdvance(table_->item(row, 0)->text()));
-    const int room = table_->viewport()->width() - number_width - words - 4 * size::gap;
-    table_->setColumnWidth(1, std::clamp(room, narrowest_bar, widest_bar));
+    const auto widest = [&](int column) {
+        int width = 0;
+        for (int row = 0; row < table_->rowCount(); ++row)
+            width = std::max(width, table_->fontMetrics().horizontalAdvance(table_->item(row, column)->text()));
+        return width + 2 * size::gap;
+    };
+    const int numbers = std::max(number_width, widest(2)), room = table_->viewport()->width() - numbers;
+    const int words = std::min(widest(0) + size::gap, room - narrowest_bar);
+    table_->setColumnWidth(0, words);
+    table_->setColumnWidth(1, room - words);
+    table_->setColumnWidth(2, numbers);
     if (table_->rowCount() > 0)
         table_->verticalHeader()->setDefaultSectionSize(
             std::clamp(table_->viewport()->height() / table_->rowCount(), low_row, static_cast<int>(size::row)));

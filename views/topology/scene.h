@@ -36,6 +36,8 @@ public:
     const Traffic& traffic() const { return traffic_now_; }
     /// The stage's reduction in a sentence; no stage selected: empty.
     QString reduction_words() const;
+    /// The slowest edge alone, for where there is little room.
+    QString reduction_in_short() const;
     /// Selects the stage of the selected node, to see how its gradient is summed; a second time: none. Without such a
     /// node the next stage that sums.
     void toggle_reduction();

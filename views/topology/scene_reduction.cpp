@@ -68,6 +68,14 @@ QString TopologyScene::reduction_words() const {
         .arg(name(slowest.from), name(slowest.to), duration(slowest.seconds));
 }
 
+QString TopologyScene::reduction_in_short() const {
+    const auto* reduction = selected_reduction();
+    if (reduction == nullptr || reduction->edges.empty()) return reduction_words();
+    const auto& slowest = reduction->edges[reduction->slowest];
+    const auto name = [this](NodeIndex index) { return QString::fromStdString(plan_ids_.at(at(index))); };
+    return tr("Reduction: slowest %1 to %2").arg(name(slowest.from), name(slowest.to));
+}
+
 void TopologyScene::toggle_reduction() {
     Selection s = selection_.now();
     int wanted = s.nodes.size() == 1 ? stage_of(*s.nodes.begin()) : -1;

@@ -421,15 +421,20 @@ void TopologyView::draw_reduction_words(QPainter* painter) {
     painter->resetTransform();
     painter->setFont(small_font());
     const QSize room = viewport()->size() - QSize(2 * size::gap, 2 * size::gap);
-    QRect box = painter->fontMetrics().boundingRect(QRect({}, QSize(std::min(room.width(), most_words_width), 200)),
-                                                    Qt::AlignLeft | Qt::TextWordWrap, words_shown_);
-    box = quietest_corner(box.size() + QSize(2 * size::gap, 2 * size::unit));
+    const auto place = [&](const QString& words) {
+        const QRect box = painter->fontMetrics().boundingRect(
+            QRect({}, QSize(std::min(room.width(), most_words_width), 200)), Qt::AlignLeft | Qt::TextWordWrap, words);
+        return quietest_corner(box.size() + QSize(2 * size::gap, 2 * size::unit));
+    };
+    QString words = words_shown_;
+    QRect box = place(words);
+    if (nodes_below(box) > 0) box = place(words = scene_.reduction_in_short());
     painter->setPen(QPen(theme().line, 1));
     painter->setBrush(theme().surface_2);
     painter->drawRoundedRect(box, size::radius, size::radius);
     painter->setPen(theme().text);
     painter->drawText(box.adjusted(size::gap, size::unit, -size::gap, -size::unit), Qt::AlignLeft | Qt::TextWordWrap,
-                      words_shown_);
+                      words);
     painter->restore();
 }
 
@@ -442,12 +447,15 @@ QRect TopologyView::quietest_corner(QSize box) const {
     for (const QPoint corner :
          {QPoint(size::gap, bottom), QPoint(size::gap, size::gap), QPoint(right, bottom), QPoint(right, size::gap)}) {
         const QRect there(corner, box);
-        const auto items = scene_.items(mapToScene(there));
-        const auto covered =
-            std::count_if(items.begin(), items.end(), [](const auto* item) { return item->type() == node_item; });
+        const auto covered = nodes_below(there);
         if (covered < least) best = there, least = covered;
     }
     return best;
+}
+
+qsizetype TopologyView::nodes_below(const QRect& box) const {
+    const auto items = scene_.items(mapToScene(box));
+    return std::count_if(items.begin(), items.end(), [](const auto* item) { return item->type() == node_item; });
 }
 
 }  // namespace skippipe

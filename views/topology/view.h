@@ -122,6 +122,7 @@ private:
     void draw_next_step(QPainter* painter);
     void draw_reduction_words(QPainter* painter);
     QRect quietest_corner(QSize box) const;
+    qsizetype nodes_below(const QRect& box) const;
 
     Document& document_;
     SelectionModel& selection_;
