@@ -319,6 +319,56 @@ private Q_SLOTS:
         QVERIFY2(words.contains("no failures instead of \"n3: crashes at 2 min 00 s, for good\""), qPrintable(words));
     }
 
+    /// What many nodes differ in is one row: from the least to the most, each node's at hand; grouped by it, runs that
+    /// only look alike are not put together.
+    void what_many_nodes_differ_in_is_one_row() {
+        RunData slow, fast, other;
+        slow.info.id = 1, fast.info.id = 2, other.info.id = 3;
+        for (int i = 0; i < 4; ++i) {
+            Node node;
+            node.id = "n" + std::to_string(i);
+            node.memory_microbatches = 2 + i;
+            slow.experiment.topology.nodes.push_back(node);
+        }
+        fast.experiment = other.experiment = slow.experiment;
+        for (auto& node : fast.experiment.topology.nodes) node.memory_microbatches = *node.memory_microbatches + 4;
+        for (int i = 0; i < 4; ++i)
+            other.experiment.topology.nodes[static_cast<std::size_t>(i)].memory_microbatches = 9 - i;
+        fast.experiment.topology.nodes[0].seconds_per_sample_per_block = 0.5;
+        fast.experiment.topology.nodes[1].seconds_per_sample_per_block = 0.5;
+        const auto rows = folded(differing({&slow, &fast, &other}));
+        QStringList names;
+        for (const auto& row : rows) names << row.name;
+        QCOMPARE(names.size(), 3);  // two nodes of other speed are told each
+        const auto many =
+            std::find_if(rows.begin(), rows.end(), [](const auto& row) { return !row.details.isEmpty(); });
+        QVERIFY(many != rows.end());
+        QCOMPARE(many->name, QString("Microbatches in memory of 4 nodes"));
+        QCOMPARE(many->values, QStringList({"2 to 5", "6 to 9", "6 to 9"}));
+        QCOMPARE(many->details[1], QString("n0: 6\nn1: 7\nn2: 8\nn3: 9"));
+        QCOMPARE(seed_groups({&slow, &fast, &other}).removeDuplicates(), 0);
+        fast.experiment.topology.nodes = slow.experiment.topology.nodes;
+        for (auto& node : fast.experiment.topology.nodes) node.memory_microbatches = *node.memory_microbatches + 4;
+        auto groups = seed_groups({&slow, &fast, &other});
+        QCOMPARE(groups[1] + " (2)", groups[2]);
+        for (const auto& grouping : groupings({&slow, &fast, &other}))
+            if (grouping.name == many->name) groups = grouping.keys;
+        QCOMPARE(groups.removeDuplicates(), 0);
+        // Whole nodes that one run has more.
+        for (const char* id : {"x", "y", "z"}) {
+            Node node;
+            node.id = id;
+            slow.experiment.topology.nodes.push_back(node);
+        }
+        const auto whole = folded(differing({&slow, &other}));
+        const auto there =
+            std::find_if(whole.begin(), whole.end(), [](const auto& row) { return row.name == "3 nodes"; });
+        QStringList all;
+        for (const auto& row : whole) all << row.name + '=' + row.values.join('|');
+        QVERIFY2(there != whole.end(), qPrintable(all.join('\n')));
+        QCOMPARE(there->values, QStringList({"3 of them", "none"}));
+    }
+
     /// One sentence says which run is best; what is selected in one timeline is marked in the others, and elsewhere.
     void compared_runs_share_the_selection_and_say_which_is_best() {
         Recorded recorded(planners_);

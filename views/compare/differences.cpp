@@ -157,6 +157,7 @@ void add_parameters(const std::vector<Parameter>& parameters, bool differ, std::
         row.section = differ ? DifferenceSection::parameters : DifferenceSection::same_parameters;
         row.name = parameter.name;
         row.values = parameter.values;
+        row.details = parameter.details;
         finish(row);
         row.differs = differ;
         rows.push_back(std::move(row));
@@ -179,7 +180,7 @@ QString describe(DifferenceSection section) {
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) {
     std::vector<DifferenceRow> rows;
     if (runs.empty()) return rows;
-    add_parameters(differing(runs), true, rows);
+    add_parameters(folded(differing(runs)), true, rows);
     const auto seconds = [](double s) { return duration(s); };
     const auto plain = [](double v) { return three_digits(v); };
     rows.push_back(stages_visited(runs));

@@ -22,6 +22,7 @@ struct DifferenceRow {
     DifferenceSection section = DifferenceSection::results;
     QString name;
     QStringList values;
+    QStringList details;            ///< what stands behind each value, a line each; none: nothing
     QStringList deltas;             ///< against the first; empty texts where there is none
     std::vector<Verdict> verdicts;  ///< one a value
     qsizetype best = -1;            ///< of more than two values that which is better than all others; -1: none

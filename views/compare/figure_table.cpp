@@ -191,9 +191,11 @@ void FigureTable::add_row(const DifferenceRow& row) {
         item->setData(verdict_role, static_cast<int>(verdict));
         item->setData(figure_role, row.is_figure);
         item->setData(best_role, row.best == c);
-        item->setToolTip(whole + (verdict == Verdict::better  ? tr(": better than the baseline")
-                                  : verdict == Verdict::worse ? tr(": worse than the baseline")
-                                                              : QString{}));
+        const QString details = row.details.value(c);
+        item->setToolTip(!details.isEmpty() ? details
+                                            : whole + (verdict == Verdict::better  ? tr(": better than the baseline")
+                                                       : verdict == Verdict::worse ? tr(": worse than the baseline")
+                                                                                   : QString{}));
         setItem(r, c + 1, item);
     }
 }

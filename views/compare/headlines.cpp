@@ -22,7 +22,7 @@ namespace {
 QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
     constexpr qsizetype most_named = 3;
     QStringList named;
-    for (const auto& parameter : differing(runs)) {
+    for (const auto& parameter : folded(differing(runs))) {
         QString own = parameter.values[static_cast<qsizetype>(one)],
                 its = parameter.values[static_cast<qsizetype>(other)];
         if (parameter.pointer == "/pipeline/skip_ratio")  // what was trained with

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include <QMap>
 #include <QObject>
 #include <QSet>
 #include <QStringList>
@@ -30,6 +31,16 @@ QString held_equal(const std::vector<const RunData*>& runs, WorkAxis x) {
     if (x != WorkAxis::iteration || sizes.isEmpty()) return equal;
     return sizes.size() == 1 ? QObject::tr("%1 of %2 microbatches each").arg(equal, sizes.front())
                              : QObject::tr("%1, but of %2 microbatches").arg(equal, sizes.join(QObject::tr(" and ")));
+}
+
+/// Runs of the same words whose details differ are of different ones: "memory of 12 nodes 4 to 6 (2)".
+void tell_apart(QStringList& words, const QStringList& details) {
+    QMap<QString, QStringList> known;  // of the same words
+    for (qsizetype i = 0; i < details.size(); ++i) {
+        auto& same = known[words[i]];
+        if (!same.contains(details[i])) same << details[i];
+        if (const auto place = same.indexOf(details[i]); place > 0) words[i] += QStringLiteral(" (%1)").arg(place + 1);
+    }
 }
 
 /// Linear between points; x within the curve, and not below that of the call before: `at` goes along with it.
@@ -162,11 +173,12 @@ std::vector<Grouping> groupings(const std::vector<const RunData*>& runs) {
     found.push_back({QObject::tr("All runs"), QStringList(static_cast<qsizetype>(runs.size()), QObject::tr("All"))});
     if (const auto own = seed_groups(runs); QSet<QString>(own.begin(), own.end()).size() > 1)
         found.push_back({QObject::tr("All but seed"), own});
-    for (const auto& parameter : differing(runs)) {
+    for (const auto& parameter : folded(differing(runs))) {
         if (parameter.pointer.ends_with("/seed")) continue;
         Grouping grouping{parameter.name, {}};
         const QString last = in_sentence(parameter.name);
         for (const auto& value : parameter.values) grouping.keys << last + ' ' + value;
+        tell_apart(grouping.keys, parameter.details);
         found.push_back(std::move(grouping));
     }
     return found;
@@ -174,7 +186,7 @@ std::vector<Grouping> groupings(const std::vector<const RunData*>& runs) {
 
 QStringList seed_groups(const std::vector<const RunData*>& runs) {
     const auto is_label = [](const Parameter& p) { return p.pointer == "/name" || p.pointer == "/description"; };
-    auto parameters = differing(runs);
+    auto parameters = folded(differing(runs));
     std::erase_if(parameters, [](const Parameter& p) { return p.pointer.ends_with("/seed"); });
     // What runs are called tells them apart only where nothing else does.
     if (!std::all_of(parameters.begin(), parameters.end(), is_label)) std::erase_if(parameters, is_label);
@@ -186,6 +198,10 @@ QStringList seed_groups(const std::vector<const RunData*>& runs) {
     }
     for (auto& word : words)
         if (word.isEmpty()) word = QObject::tr("All");
+    QStringList details = words;
+    for (const auto& parameter : parameters)
+        for (qsizetype i = 0; i < parameter.details.size(); ++i) details[i] += '\n' + parameter.details[i];
+    tell_apart(words, details);
     return words;
 }
 

@@ -81,9 +81,7 @@ QStringList told_apart(const std::vector<const RunData*>& runs) {
     return apart.isEmpty() ? in_words(planner) : apart;
 }
 
-double skip_ratio_of(const RunData& run) {
-    return used_skip_ratio(run.plan, run.experiment.pipeline.skip_ratio);
-}
+double skip_ratio_of(const RunData& run) { return used_skip_ratio(run.plan, run.experiment.pipeline.skip_ratio); }
 
 QString run_numbers(const std::vector<RunId>& runs) {
     constexpr std::size_t most_named = 6;

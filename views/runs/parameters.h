@@ -11,14 +11,18 @@
 namespace skippipe {
 
 struct Parameter {
-    std::string pointer;  ///< "/pipeline/skip_ratio"
-    QString name;         ///< "Skip ratio", "n3, memory"
-    QStringList values;   ///< one a run
+    std::string pointer;       ///< "/pipeline/skip_ratio"
+    QString name;              ///< "Skip ratio", "n3, memory"
+    QStringList values;        ///< one a run
+    QStringList details = {};  ///< one a run, a line each: of many that are told as one; else none
 };
 
 /// What differs between the runs' experiments, canvas places left out; none for fewer than two runs. Of a run whose
 /// planner skips nothing the skip ratio is "(not used)".
 std::vector<Parameter> differing(const std::vector<const RunData*>& runs);
+/// Where three or more nodes or links differ in the same field, one parameter tells of all: "Memory of 12 nodes",
+/// "4 to 6", at the place of the first.
+std::vector<Parameter> folded(const std::vector<Parameter>& parameters);
 /// What tells each run from the others: what it is called, who planned it, its skip ratio, its seed, as many of those
 /// that are not the same for all as it takes, with ", " between them; else who planned it.
 QStringList told_apart(const std::vector<const RunData*>& runs);
