@@ -340,6 +340,10 @@ private Q_SLOTS:
         QStringList names;
         for (const auto& row : rows) names << row.name;
         QCOMPARE(names.size(), 3);  // two nodes of other speed are told each
+        const auto speed =
+            std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.details.isEmpty(); });
+        QVERIFY(speed != rows.end());
+        QCOMPARE(plain(speed->values[1]), QString("500 ms"));
         const auto many =
             std::find_if(rows.begin(), rows.end(), [](const auto& row) { return !row.details.isEmpty(); });
         QVERIFY(many != rows.end());

@@ -21,7 +21,7 @@ struct Parameter {
 /// planner skips nothing the skip ratio is "(not used)".
 std::vector<Parameter> differing(const std::vector<const RunData*>& runs);
 /// Where three or more nodes or links differ in the same field, one parameter tells of all: "Memory of 12 nodes",
-/// "4 to 6", at the place of the first.
+/// "4 to 6", at the place of the first. Seconds and bytes with their units: "7 ms".
 std::vector<Parameter> folded(const std::vector<Parameter>& parameters);
 /// What tells each run from the others: what it is called, who planned it, its skip ratio, its seed, as many of those
 /// that are not the same for all as it takes, with ", " between them; else who planned it.
