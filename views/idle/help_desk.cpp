@@ -61,8 +61,8 @@ std::vector<Detail> HelpDesk::rows() const {
     if (plan_ == nullptr) return {};
     const QString name = tr("Would help");
     if (answer_.isEmpty())
-        return {asked_ || rest_.isActive() ? Detail{name, tr("trying changes…")}
-                                           : Detail{name, tr("Try changes of this large plan"), DetailLink::helps}};
+        return {is_busy() ? Detail{name, tr("trying changes…")}
+                          : Detail{name, tr("Try changes of this large plan"), DetailLink::helps}};
     std::vector<Detail> rows;
     for (const auto& line : answer_)
         rows.push_back({rows.empty() ? name : QString(QChar(0x00A0)), line, DetailLink::node});

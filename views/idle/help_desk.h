@@ -31,6 +31,8 @@ public:
     void want(const Subject& subject, const std::shared_ptr<const RunData>& run, const Plan& plan);
     void want_nothing();
     void ask();
+    /// An answer is on its way.
+    bool is_busy() const { return rest_.isActive() || (asked_ && answer_.isEmpty()); }
     /// "Would help", and the answer, or that it is not there yet.
     std::vector<Detail> rows() const;
 

@@ -198,6 +198,8 @@ QString take_screenshot(MainWindow& window, const Screenshot& shot) {
     }
     for (const auto& what : shot.select.split(';', Qt::SkipEmptyParts))
         if (const QString problem = select(window, what); !problem.isEmpty()) return problem;
+    if (window.watch_page().isVisible() && !wait_until([&] { return !window.watch_page().helps().is_busy(); }))
+        return QObject::tr("What would help was not known in time");
     // Two rounds of events: layouts settle in the first, what they trigger in the second.
     for (int round = 0; round < 4; ++round) QApplication::processEvents();
     const QPixmap picture = picture_of(window);

@@ -47,6 +47,7 @@ public:
     TimeZoom& zoom() { return zoom_; }
     CurvePanel& curves() { return *curves_; }
     IdlePanel& idle() { return *idle_; }
+    const HelpDesk& helps() const { return *helps_; }
     TopologyView& network() { return *network_; }
     /// The moment that the network shows, of what is in sight of the timeline.
     ReplayBar& replay() { return *replay_; }
