@@ -67,4 +67,25 @@ inline Experiment three_linked_nodes() {
     return e;
 }
 
+/// Three nodes in each of two regions, with one link between these.
+inline Experiment six_in_two_regions() {
+    Experiment e;
+    e.pipeline.stages = 3;
+    e.pipeline.microbatches = 6;
+    e.pipeline.plan_steps = 200;
+    for (const Point at : {Point{0, 0}, Point{400, 0}}) {
+        const std::string region = add_region(e, at);
+        for (int i = 0; i < 3; ++i) add_node(e, {at.x, 80.0 * i}, region);
+    }
+    add_link(e, "region-1", "region-2");
+    return e;
+}
+
+/// Null: none of the faults is an error.
+inline const Fault* first_error(const Faults& faults) {
+    for (const auto& fault : faults)
+        if (fault.severity == Fault::Severity::error) return &fault;
+    return nullptr;
+}
+
 }  // namespace skippipe

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the Design workspace says of the plan: its lanes and figures, Why, Planners and What if.
+#include <QTableWidget>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "core/experiment/io.h"
+#include "core/experiment/validate.h"
+#include "plugins/planners/all.h"
+#include "tests/views/shown_window.h"
+#include "tests/views/window_experiments.h"
+#include "views/theme/theme.h"
+#include "views/topology/edits.h"
+#include "views/topology/shapes.h"
+
+using namespace skippipe;
+
+class TestPlanPanels : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+    QTemporaryDir folder_;
+
+    std::unique_ptr<MainWindow> window() { return shown_window(planners_, folder_); }
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(planners_); }
+
+    void planners_stand_side_by_side() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.planner = "gpipe";
+        w->document().start_new(e);
+        auto& page = w->design_page().planners();
+        const QString not_yet("\u2013");
+        QCOMPARE(page.table().item(1, 1)->text(), not_yet);
+        QCOMPARE(page.table().item(0, 0)->text(), QString(QChar(0x2713)) + " gpipe");
+        QTRY_VERIFY_WITH_TIMEOUT(page.table().item(0, 1)->text() != not_yet,
+                                 patient_ms);  // it is planned anyway
+        QCOMPARE(page.table().item(1, 1)->text(), not_yet);
+        QTest::mouseClick(&page.button(), Qt::LeftButton);
+        QVERIFY(page.is_busy());
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), patient_ms);
+        QCOMPARE(page.table().rowCount(), static_cast<int>(planners_.all().size()));
+        int planned = 0, joint = -1, shortest = 0;
+        for (int row = 0; row < page.table().rowCount(); ++row) {
+            planned += page.table().item(row, 1)->text() != not_yet;
+            shortest += page.table().item(row, page.table().columnCount() - 1)->text() == "shortest";
+            if (page.table().item(row, 0)->text() == "skippipe-joint") joint = row;
+        }
+        QVERIFY2(planned >= 3 && shortest >= 1 && joint >= 0, qPrintable(QString::number(planned)));
+        Q_EMIT page.table().cellClicked(joint, 0);
+        QCOMPARE(w->document().experiment().pipeline.planner, std::string("skippipe-joint"));
+        QCOMPARE(page.table().item(joint, 0)->text(), QString(QChar(0x2713)) + " skippipe-joint");
+        QVERIFY2(page.table().item(joint, 1)->text() != not_yet, "another planner is no other experiment");
+        const auto price_is_hidden = [&] {
+            for (int column = 0; column < page.table().columnCount(); ++column)
+                if (page.table().horizontalHeaderItem(column)->text() == "Price")
+                    return page.table().isColumnHidden(column);
+            return false;
+        };
+        QVERIFY2(price_is_hidden(), "nothing has a price");
+        w->document().edit("Price", [](Experiment& x) { x.topology.nodes[0].price_per_hour = 1; });
+        QVERIFY(!price_is_hidden());
+        // An edit ends what goes on.
+        page.start();
+        w->document().edit("More", [](Experiment& x) { x.pipeline.microbatches = 12; });
+        QVERIFY(!page.is_busy());
+    }
+
+    void what_if_is_asked_without_an_edit() {
+        auto w = window();
+        const Experiment e = six_in_two_regions();
+        w->document().start_new(e);
+        QVERIFY(QTest::qWaitForWindowExposed(w.get()));
+        auto& page = w->design_page().what_if();
+        QVERIFY2(!page.is_busy(), "who looks elsewhere asks nothing");
+        w->selection().select({.links = {{"region-1", "region-2"}}});
+        w->design_page().bottom().setCurrentWidget(&page);
+        QVERIFY2(page.questions().currentText().startsWith("Bandwidth of region-1"),
+                 qPrintable(page.questions().currentText()));
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && !page.seconds().empty(), patient_ms);
+        QCOMPARE(page.seconds().size(), std::size_t{7});
+        for (const double s : page.seconds()) QVERIFY(s > 0);
+        QVERIFY2(page.seconds().front() > page.seconds().back(),
+                 "an eighth of the bandwidth takes longer than eight times");
+        QVERIFY2(w->document().experiment() == e, "nothing was edited");
+        // Now is the plan that is shown; as the search starts from it, what is quicker never looks slower.
+        const auto plan_s = [&] {
+            const auto outcome = w->plans().outcome();
+            return outcome && outcome->refined ? outcome->score.iteration_seconds : 0;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(plan_s() > 0 && !page.is_busy() && page.seconds()[3] == plan_s(), patient_ms);
+        for (std::size_t i = 4; i < page.seconds().size(); ++i) QVERIFY(page.seconds()[i] <= plan_s());
+        QVERIFY2(page.words().text().contains(" to "), qPrintable(page.words().text()));
+        auto worse = std::make_shared<PlanOutcome>(*w->plans().outcome());
+        Plan& plan = worse->plan;
+        const NodeIndex one = plan.stages.front().front(), last = plan.stages.back().front();
+        for (auto* nodes : {&plan.stages.front(), &plan.stages.back()})
+            for (auto& node : *nodes) node = node == one ? last : node == last ? one : node;
+        for (auto& path : plan.paths)
+            for (auto& node : path.nodes) node = node == one ? last : node == last ? one : node;
+        const auto slow = carry_over(e, *worse);
+        QVERIFY2(slow && slow->score.iteration_seconds > plan_s(),
+                 qPrintable(QString::number(slow ? slow->score.iteration_seconds : 0)));
+        page.show_plan(slow, {});
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && page.seconds()[3] == slow->score.iteration_seconds, patient_ms);
+        page.show_plan(w->plans().outcome(), {});
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && page.seconds()[3] == plan_s(), patient_ms);
+        QVERIFY(!page.use_button().isEnabled());
+        page.curve().choose(6);
+        QVERIFY2(page.words().text().contains("against now"), qPrintable(page.words().text()));
+        QTest::mouseClick(&page.use_button(), Qt::LeftButton);
+        QCOMPARE(w->document().experiment().topology.links[0].bandwidth_bytes_per_s, 8 * 1.25e8);
+        QCOMPARE(w->document().undo_stack().count(), 1);
+        // What a node sends through.
+        Experiment homes = make_shape(Shape::star, 4, 1);
+        const auto asked = what_if_questions(homes, {.nodes = {homes.topology.nodes[0].id}});
+        const auto up = std::find_if(asked.begin(), asked.end(),
+                                     [](const WhatIfQuestion& q) { return q.words.startsWith("Uplink of "); });
+        QVERIFY(up != asked.end());
+        QCOMPARE(up->now, *homes.topology.nodes[0].up_bytes_per_s);
+        up->set(homes, 5e6);
+        QCOMPARE(homes.topology.nodes[0].up_bytes_per_s, std::optional<double>(5e6));
+        QVERIFY(homes.topology.nodes[1].up_bytes_per_s != std::optional<double>(5e6));
+        // Each skip ratio is a number of stages.
+        Experiment skips;
+        skips.pipeline.stages = 6;
+        const auto questions = what_if_questions(skips, {});
+        QCOMPARE(questions.size(), std::size_t{1});
+        QCOMPARE(questions[0].values.size(), std::size_t{5});
+    }
+
+    /// A row a quantity: asked at values around the present one, which is put in and takes effect.
+    void what_can_be_asked_data() {
+        QTest::addColumn<QString>("words");
+        QTest::addColumn<int>("selected");
+        QTest::addColumn<double>("now");
+        QTest::newRow("skip ratio") << "Skip ratio" << 0 << 0.0;
+        QTest::newRow("speed") << "Seconds a sample and block of node-1" << 1 << Node{}.seconds_per_sample_per_block;
+        QTest::newRow("memory") << "Microbatches in memory of node-1" << 1 << 3.0;
+        QTest::newRow("uplink") << "Uplink of node-1" << 1 << 5e6;
+        QTest::newRow("downlink without a limit") << "Downlink of node-1" << 1 << 0.0;
+        QTest::newRow("bandwidth") << "Bandwidth of region-1 ↔ region-2" << 2 << 1.25e8;
+        QTest::newRow("latency") << "Latency of region-1 ↔ region-2" << 2 << 0.05;
+        QTest::newRow("bandwidth inside") << "Bandwidth inside region-1" << 3 << WithinRegion{}.bandwidth_bytes_per_s;
+        QTest::newRow("latency inside") << "Latency inside region-1" << 3 << 0.002;
+    }
+    void what_can_be_asked() {
+        QFETCH(QString, words);
+        QFETCH(int, selected);
+        QFETCH(double, now);
+        Experiment e = six_in_two_regions();
+        e.topology.nodes[0].up_bytes_per_s = 5e6;
+        e.topology.within_region.latency_s = 0.002;
+        const Selection selections[] = {
+            {}, {.nodes = {"node-1"}}, {.links = {{"region-1", "region-2"}}}, {.regions = {"region-1"}}};
+        const auto all = what_if_questions(e, selections[selected]);
+        const auto question =
+            std::find_if(all.begin(), all.end(), [&](const WhatIfQuestion& q) { return q.words == words; });
+        QVERIFY(question != all.end());
+        QCOMPARE(question->now, now);
+        QVERIFY(std::is_sorted(question->values.begin(), question->values.end()) && question->values.size() >= 2);
+        const bool has_now = std::count(question->values.begin(), question->values.end(), now) == 1;
+        QCOMPARE(has_now, now > 0 || words == "Skip ratio");
+        for (const double value : question->values) {
+            Experiment other = e;
+            question->set(other, value);
+            QVERIFY2(first_error(validate(other)) == nullptr, qPrintable(QString::number(value)));
+            if (value == question->values.back()) QVERIFY(experiment_hash(other) != experiment_hash(e));
+        }
+    }
+
+    /// Of many microbatches not each number is asked; what the plan's blocks let a node hold is now.
+    void much_memory_is_asked_about_too() {
+        Experiment e = six_in_two_regions();
+        e.pipeline.microbatches = 100;
+        e.topology.nodes[0].memory_microbatches = 40;
+        const auto memory = [&](const HeldMicrobatches& held) {
+            for (const auto& question : what_if_questions(e, {.nodes = {"node-1"}}, held))
+                if (question.words.startsWith("Microbatches in memory")) return question;
+            return WhatIfQuestion{};
+        };
+        const auto far = memory({});
+        QCOMPARE(far.now, 40.0);
+        QVERIFY(far.values.size() < 20 && far.values.front() == 1 && far.values.back() == 80 &&
+                std::count(far.values.begin(), far.values.end(), 40.0) == 1);
+        QCOMPARE(memory({{"node-1", 7}}).now, 7.0);
+        QCOMPARE(memory({{"node-1", 7}}).values.size(), std::size_t{11});
+        e.topology.nodes[0].memory_microbatches = 500;
+        QCOMPARE(memory({}).now, 100.0);  // no more than there are
+    }
+
+    void time_stands_against_price() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.prices.node_hour = 2;
+        e.prices.gigabyte = 1;
+        w->document().start_new(e);
+        auto& page = w->design_page().planners();
+        w->design_page().bottom().setCurrentWidget(&page);
+        QVERIFY2(!page.plot().isVisible(), "nothing was planned");
+        QTest::mouseClick(&page.button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), patient_ms);
+        QVERIFY(page.plot().isVisible());
+        const auto& plans = page.plot().plans();
+        QVERIFY(plans.size() >= 3 && plans.front().is_front);
+        for (const auto& a : plans) {
+            const bool is_beaten = std::any_of(plans.begin(), plans.end(), [&](const PricedPlan& b) {
+                return b.iteration_s <= a.iteration_s && b.price <= a.price &&
+                       (b.iteration_s < a.iteration_s || b.price < a.price);
+            });
+            QVERIFY2(a.is_front != is_beaten, qPrintable(a.name));
+            QVERIFY(page.plot().rect().contains(page.plot().place(a).toPoint()));
+        }
+        const PricedPlan last = plans.back();
+        QTest::mouseClick(&page.plot(), Qt::LeftButton, {}, page.plot().place(last).toPoint());
+        QVERIFY(page.table().item(last.row, 0)->text().startsWith(QChar(0x2713)) ||
+                page.plot().place(plans[plans.size() - 2]).toPoint() == page.plot().place(last).toPoint());
+        QVERIFY(page.plot().grab().toImage().pixelColor(page.plot().place(plans.front()).toPoint()) == theme().accent);
+    }
+
+    /// The plan before is gone on from where the nodes that it uses are still there, by their names.
+    void a_plan_is_carried_over_to_other_nodes() {
+        Experiment e = six_in_two_regions();
+        const auto before = make_plan(e, *planners_.find("skippipe"), request_for(e));
+        QVERIFY(before->has_plan);
+        e.pipeline.planner = "skippipe";
+        Experiment more = e;
+        add_node(more, {900, 0}, "region-2");
+        std::rotate(more.topology.nodes.begin(), more.topology.nodes.end() - 1, more.topology.nodes.end());
+        const auto carried = carry_over(more, *before);
+        QVERIFY2(carried != nullptr, "one node more, and all others stand elsewhere in the list");
+        QCOMPARE(carried->problem.node_ids[carried->plan.stages[0][0]],
+                 before->problem.node_ids[before->plan.stages[0][0]]);
+        Experiment renamed = e;
+        rename(renamed, "node-2", "berlin");
+        const auto same = carry_over(renamed, *before);
+        QVERIFY(same != nullptr && same->score.iteration_seconds == before->score.iteration_seconds);
+        Experiment fewer = e;
+        remove_selected(fewer, {.nodes = {before->problem.node_ids[before->plan.stages[1][0]]}});
+        QVERIFY2(carry_over(fewer, *before) == nullptr, "it used that one");
+
+        auto w = window();
+        w->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        w->document().edit("more", [](Experiment& x) { add_node(x, {900, 0}, "region-2"); });
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QVERIFY(w->plans().previous_iteration_s() > 0);
+        const auto& plan = w->plans().ready()->plan;
+        const auto used = w->plans().ready()->problem.node_ids[plan.stages[1][0]];
+        w->document().edit("fewer", [&](Experiment& x) { remove_selected(x, {.nodes = {used}}); });
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QVERIFY2(w->plans().previous_iteration_s() == 0, "nothing that the new plan could be held against");
+    }
+
+    /// What the plan would take by the other rules for gradients, and if these travelled as something else.
+    void why_says_what_other_reductions_would_take() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Fast", [](Experiment& e) { e.pipeline.plan_steps = 300; });
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
+        auto* table = w->findChild<QTableWidget*>("what_ifs");
+        QVERIFY(table != nullptr);
+        QMap<QString, QString> rows;
+        for (int row = 0; row < table->rowCount(); ++row)
+            rows[table->item(row, 0)->text()] = table->item(row, 1)->text();
+        for (const char* words : {"Gradients charged as a ring", "Gradients summed for free",
+                                  "Gradients as transfers, all parts to all in one round",
+                                  "Gradients as transfers, exchanged directly in two rounds",
+                                  "Gradients travel as bf16", "Gradients travel as int8"})
+            QVERIFY2(rows.contains(words), qPrintable(rows.keys().join("; ")));
+        QVERIFY2(rows["Gradients charged as a ring"].startsWith('+'), qPrintable(rows["Gradients charged as a ring"]));
+        QVERIFY(!rows["Gradients summed for free"].startsWith('+') &&
+                !rows["Gradients travel as int8"].startsWith('+'));
+        QVERIFY(!rows.contains("Gradients travel as fp32"));
+    }
+
+    void the_last_plan_stays_in_sight() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        auto& timeline = w->design_page().plan_timeline();
+        QVERIFY(timeline.data() != nullptr && timeline.isEnabled());
+        w->document().edit("Add", [](Experiment& x) { add_node(x, {900, 0}); });
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), patient_ms);
+        QVERIFY(!w->plans().outcome()->has_plan);
+        QVERIFY2(timeline.data() != nullptr && !timeline.isEnabled(), "pale");
+        auto& canvas = w->design_page().canvas();
+        auto& lanes = w->design_page().stages().view();
+        const auto* node = canvas.scene_model().node("node-1");
+        QVERIFY2(node->pale && node->stage >= 0, "so are the stages on the canvas");
+        QVERIFY(canvas.scene_model().tip_for(canvas.scene_model().node("node-1")).contains("in the plan before"));
+        QVERIFY(lanes.lanes().size() == 3 && !lanes.isEnabled());
+        const auto colour = [&] {
+            const QImage seen = canvas.viewport()->grab().toImage();
+            return seen.pixelColor(canvas.mapFromScene(node->pos() + QPointF(-12, 8)));
+        };
+        QTRY_VERIFY(contrast(colour(), theme().stage(node->stage)) > 1.2);
+        QVERIFY(w->design_page().figures().toolTip().contains("the plan before"));
+        w->document().undo_stack().undo();
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr && timeline.isEnabled(), patient_ms);
+        QVERIFY(!canvas.scene_model().node("node-1")->pale && lanes.isEnabled());
+        w->document().start_new({});
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), patient_ms);
+        QVERIFY2(timeline.data() == nullptr, "another document's plan is none of this one's");
+    }
+};
+
+QTEST_MAIN(TestPlanPanels)
+#include "test_plan_panels.moc"
