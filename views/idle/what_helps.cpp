@@ -7,7 +7,7 @@
 #include <QStringList>
 
 #include "core/analysis/reductions.h"
-#include "core/planner/explain/explain.h"
+#include "core/planner/explain/node_what_ifs.h"
 #include "core/planner/timeline/evaluator.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/reduction_key.h"
@@ -15,8 +15,7 @@
 namespace skippipe {
 namespace {
 
-constexpr double no_change = 5e-7;     ///< of the iteration
-constexpr double worth_saying = 0.01;  ///< the same: what is less helps nobody
+constexpr double no_change = 5e-7;  ///< of the iteration
 
 QString change_words(double change) {
     return change < -no_change  ? QObject::tr("%1 shorter").arg(percent(-change))
@@ -59,14 +58,9 @@ QStringList what_helps(const Problem& problem, const Plan& plan, const std::stri
     QStringList lines;
     const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), node);
     if (place != problem.node_ids.end())
-        for (const auto kind : {Upgrade::Kind::node_speed, Upgrade::Kind::node_memory}) {
-            const NodeIndex index(static_cast<int>(place - problem.node_ids.begin()));
-            const WhatIf what{.upgrade = {.kind = kind, .node = index, .lines = {}}, .name = node};
-            const Timeline then = evaluate(upgraded(problem, what.upgrade), plan);
-            if (then.complete)
-                lines << QObject::tr("%1: %2").arg(thing_words(what),
-                                                   change_words(then.iteration_s / timeline.iteration_s - 1));
-        }
+        for (const auto& what :
+             node_what_ifs(problem, plan, timeline, NodeIndex(static_cast<int>(place - problem.node_ids.begin()))))
+            if (what.complete) lines << QObject::tr("%1: %2").arg(thing_words(what), change_words(what.change));
     const auto why = explain(problem, plan, timeline);
     const auto best =
         std::find_if(why.what_ifs.begin(), why.what_ifs.end(), [](const WhatIf& w) { return w.complete; });

@@ -2,7 +2,6 @@
 #include "views/plan/why_panel.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <QEvent>
 #include <QHeaderView>
@@ -15,13 +14,11 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
-#include "views/timeline/reduction_key.h"
 
 namespace skippipe {
 namespace {
 
-constexpr double no_change = 5e-7;  ///< of the iteration
-constexpr int least_beside = 600;   ///< pixels across, for two columns
+constexpr int least_beside = 600;  ///< pixels across, for two columns
 
 QString words_of(const std::string& text) { return QString::fromStdString(text); }
 
@@ -106,6 +103,8 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
     connect(&plans, &PlanService::explained, this, &WhyPanel::show_explanation);
     connect(&plans, &PlanService::busy_changed, this, &WhyPanel::show_explanation);
     connect(&selection, &SelectionModel::changed, this, &WhyPanel::show_microbatch);
+    connect(&selection, &SelectionModel::changed, this, &WhyPanel::ask_of_node);
+    connect(&gains_, &NodeGains::answered, this, &WhyPanel::show_gains);
     connect(what_ifs_, &QTableWidget::cellClicked, this, [this](int row) { choose_what_if(row); });
     connect(what_ifs_, &QTableWidget::cellActivated, this, [this](int row) { choose_what_if(row); });
     connect(microbatch_, &QTableWidget::cellClicked, this, [this](int row) { choose_wait(row); });
@@ -117,7 +116,9 @@ void WhyPanel::show_nothing(const QString& why) {
     outcome_ = nullptr;
     explanation_ = nullptr;
     summary_->setText(why);
+    gain_rows_.clear();
     what_ifs_->setRowCount(0);
+    ask_of_node();
     show_microbatch();
 }
 
@@ -137,11 +138,12 @@ void WhyPanel::show_explanation() {
     if (explanation_ == why && outcome_ == outcome) return;
     outcome_ = outcome;
     explanation_ = why;
-    show_what_ifs(*why);
+    ask_of_node();
+    show_why(*why);
     show_microbatch();
 }
 
-void WhyPanel::show_what_ifs(const Explanation& why) {
+void WhyPanel::show_why(const Explanation& why) {
     const auto share = [&](double seconds) { return percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0); };
     const auto figure = [](const QString& name, const QString& value) {
         return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
@@ -163,42 +165,47 @@ void WhyPanel::show_what_ifs(const Explanation& why) {
                                                 {tr("Step"), why.step_s}};
     for (const auto& [name, seconds] : chain)
         if (seconds > 0) parts << figure(name, share(seconds));
-    parts << figure(tr("Above the bound with these stages"), percent(why.placed_gap()).toHtmlEscaped());
+    // The plan's own line holds it against another one: of any placement.
+    if (why.placed.seconds > 0)
+        parts << figure(
+            tr("Bound, these stages"),
+            tr("%1, %2 above").arg(duration(why.placed.seconds), percent(why.placed_gap()).toHtmlEscaped()));
     summary_->setText(parts.join(" &nbsp; "));
     summary_->setToolTip(
-        tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n%1")
+        tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n"
+           "Bound, these stages: %1. What any other placement could reach stands beside the plan: "
+           "\"Bound, any placement\".")
             .arg(words_of(why.placed_words(outcome_->problem))));
-    what_ifs_->setRowCount(static_cast<int>(why.what_ifs.size()));
+    show_gains();
+}
+
+void WhyPanel::ask_of_node() {
+    const auto& nodes = selection_.now().nodes;
+    const bool is_asked = isVisible() && explanation_ && nodes.size() == 1;  // who looks elsewhere asks nothing
+    is_asked ? gains_.ask(outcome_, *nodes.begin()) : gains_.ask(nullptr, {});
+}
+
+void WhyPanel::show_gains() {
+    if (!explanation_) return;
+    const auto* now = what_ifs_->currentItem();
+    const QString before = now != nullptr ? what_ifs_->item(now->row(), 0)->text() : QString{};
+    gain_rows_ = gain_rows(*explanation_, *outcome_, gains_.answers());
+    what_ifs_->setRowCount(static_cast<int>(gain_rows_.size()));
+    int current = -1;
     for (int row = 0; row < what_ifs_->rowCount(); ++row) {
-        const WhatIf& what_if = why.what_ifs[static_cast<std::size_t>(row)];
-        const QString words = words_of(what_if.words());
-        put(*what_ifs_, row, 0, words)
-            ->setToolTip(what_if.complete ? tr("%1: iteration %2 instead of %3")
-                                                .arg(words, duration(what_if.iteration_s), duration(why.iteration_s))
-                                          : words);
-        show_change(row, what_if.complete, what_if.change);
+        const GainRow& gain = gain_rows_[static_cast<std::size_t>(row)];
+        auto* words = put(*what_ifs_, row, 0, gain.words);
+        words->setToolTip(gain.tip);
+        if (gain.is_selected) words->setFont(bold_font());
+        if (!gain.is_selected && !gain.helps && !gain.harms) words->setForeground(theme().text_2);
+        put(*what_ifs_, row, 1, gain.change)
+            ->setForeground(gain.harms   ? theme().bad
+                            : gain.helps ? theme().good
+                                         : theme().text_2);
+        if (gain.words == before) current = row;
     }
-    for (const auto& other : outcome_->other_reductions) show_other_reduction(other);
+    what_ifs_->setCurrentItem(current < 0 ? nullptr : what_ifs_->item(current, 0));
     what_ifs_->clearSelection();
-}
-
-void WhyPanel::show_change(int row, bool complete, double by) {
-    const bool same = std::abs(by) < no_change;
-    auto* item = put(*what_ifs_, row, 1, !complete ? tr("deadlock") : same ? tr("no change") : change(by));
-    item->setForeground(!complete || by > no_change ? theme().bad : same ? theme().text_2 : theme().good);
-}
-
-void WhyPanel::show_other_reduction(const ReductionWhatIf& other) {
-    const int row = what_ifs_->rowCount();
-    what_ifs_->insertRow(row);
-    const QString words = reduction_words(other);
-    const QString where =
-        other.wire ? tr("training, gradient wire: %1").arg(QString::fromStdString(std::string{name_of(*other.wire)}))
-                   : tr("costs, all-reduce: %1").arg(QString::fromStdString(std::string{name_of(other.rule)}));
-    put(*what_ifs_, row, 0, words)
-        ->setToolTip(tr("%1: iteration %2 instead of %3 (%4)")
-                         .arg(words, duration(other.iteration_s), duration(outcome_->timeline.iteration_s), where));
-    show_change(row, other.complete, other.change);
 }
 
 void WhyPanel::show_microbatch() {
@@ -246,9 +253,8 @@ void WhyPanel::show_microbatch() {
 }
 
 void WhyPanel::choose_what_if(int row) {
-    if (!explanation_ || row < 0 || row >= static_cast<int>(explanation_->what_ifs.size())) return;
-    const Upgrade& upgrade = explanation_->what_ifs[static_cast<std::size_t>(row)].upgrade;
-    select(upgrade.node, upgrade.lines);
+    if (row < 0 || row >= static_cast<int>(gain_rows_.size())) return;
+    if (const auto upgrade = gain_rows_[static_cast<std::size_t>(row)].upgrade) select(upgrade->node, upgrade->lines);
 }
 
 void WhyPanel::choose_wait(int row) {
@@ -285,10 +291,15 @@ void WhyPanel::resizeEvent(QResizeEvent* event) {
     columns_->setOrientation(width() < least_beside ? Qt::Vertical : Qt::Horizontal);
 }
 
+void WhyPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    ask_of_node();
+}
+
 void WhyPanel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::StyleChange && explanation_) {  // its words carry colours
-        show_what_ifs(*explanation_);
+        show_why(*explanation_);
         show_microbatch();
     }
 }

@@ -8,6 +8,8 @@
 #include <QWidget>
 
 #include "core/planner/explain/explain.h"
+#include "views/plan/gain_rows.h"
+#include "views/plan/node_gains.h"
 #include "views/plan/plan_service.h"
 
 namespace skippipe {
@@ -15,8 +17,9 @@ namespace skippipe {
 class Document;
 class SelectionModel;
 
-/// Why the plan takes as long as it does: its critical node and link, what one unit more would give, and what the
-/// selected microbatch pays and waits for. A row chosen is selected in all views.
+/// Why the plan takes as long as it does: its critical node and link, what one unit more would give (of the
+/// selected node whatever it is), and what the selected microbatch pays and waits for. A row chosen is selected in all
+/// views.
 class WhyPanel : public QWidget {
     Q_OBJECT
 public:
@@ -33,14 +36,14 @@ Q_SIGNALS:
 protected:
     void changeEvent(QEvent*) override;
     void resizeEvent(QResizeEvent*) override;
+    void showEvent(QShowEvent*) override;
 
 private:
     void show_explanation();
     void show_nothing(const QString& why);
-    /// What the iteration would take by `by` as a share of it, in its column.
-    void show_change(int row, bool complete, double by);
-    void show_other_reduction(const ReductionWhatIf& other);
-    void show_what_ifs(const Explanation& why);
+    void show_why(const Explanation& why);
+    void show_gains();
+    void ask_of_node();
     void show_microbatch();
     void choose_what_if(int row);
     void choose_wait(int row);
@@ -54,6 +57,8 @@ private:
     QLabel *summary_, *microbatch_title_;
     QSplitter* columns_;
     QTableWidget *what_ifs_, *microbatch_;
+    NodeGains gains_;                                                    ///< of the selected node
+    std::vector<GainRow> gain_rows_;                                     ///< as they stand in what_ifs_
     std::vector<std::pair<int, std::vector<int>>> microbatch_subjects_;  ///< node and lines of each row
 };
 

@@ -14,6 +14,7 @@
 #include "core/base/format.h"
 #include "core/base/index.h"
 #include "core/planner/explain/explain_ways.h"
+#include "core/planner/explain/node_what_ifs.h"
 #include "core/planner/timeline/executed_order.h"
 #include "core/planner/timeline/simulator.h"
 
@@ -169,13 +170,15 @@ std::vector<WhatIf> questions(const Problem& problem, const Explanation& why, co
     return asked;
 }
 
-void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, const ExplainOptions& options,
-            Explanation& why) {
+/// Those of the questions that were answered before `stop` asked for an end, most saved first.
+std::vector<WhatIf> answers(const Problem& problem, const Plan& plan, const Timeline& timeline,
+                            std::vector<WhatIf> questions, const std::stop_token& stop) {
+    std::vector<WhatIf> all;
     const auto as_it_is = flatten(problem, plan),
                bound = flatten(problem, with_executed_order(plan, problem, timeline));
     Problem with = problem;
-    for (auto& what_if : questions(problem, why, options)) {
-        if (options.stop.stop_requested()) break;
+    for (auto& what_if : questions) {
+        if (stop.stop_requested()) break;
         upgrade_in_place(with, what_if.upgrade);
         Simulator simulator(with);
         const double free_s = simulator.times(as_it_is, plan.stages).iteration_s;
@@ -184,19 +187,19 @@ void answer(const Problem& problem, const Plan& plan, const Timeline& timeline, 
         if (what_if.complete) {
             what_if.order_kept = !plan.order.empty() || bound_s < free_s;
             what_if.iteration_s = std::min(free_s, bound_s);
-            what_if.change_s = what_if.iteration_s - why.iteration_s;
-            what_if.change = why.iteration_s > 0 ? what_if.change_s / why.iteration_s : 0;
+            what_if.change_s = what_if.iteration_s - timeline.iteration_s;
+            what_if.change = timeline.iteration_s > 0 ? what_if.change_s / timeline.iteration_s : 0;
         }
-        why.what_ifs.push_back(std::move(what_if));
+        all.push_back(std::move(what_if));
         with.seconds_per_sample_per_block = problem.seconds_per_sample_per_block;
         with.memory = problem.memory;
-        if (why.what_ifs.back().upgrade.lines.empty()) continue;
+        if (all.back().upgrade.lines.empty()) continue;
         with.hops = problem.hops;
         with.up_bytes_per_s = problem.up_bytes_per_s;
         with.down_bytes_per_s = problem.down_bytes_per_s;
     }
-    std::stable_sort(why.what_ifs.begin(), why.what_ifs.end(),
-                     [](const auto& a, const auto& b) { return a.change_s < b.change_s; });
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.change_s < b.change_s; });
+    return all;
 }
 
 }  // namespace
@@ -300,8 +303,20 @@ Explanation explain(const Problem& given, const Plan& plan, const Timeline& time
     set_places(why);
     set_shares(problem, why);
     why.placed = placed_bound(given, plan);
-    answer(problem, plan, timeline, options, why);
+    why.what_ifs = answers(problem, plan, timeline, questions(problem, why, options), options.stop);
     return why;
+}
+
+std::vector<WhatIf> node_what_ifs(const Problem& given, const Plan& plan, const Timeline& timeline, NodeIndex node) {
+    const PlannedProblem planned(given, plan.blocks);
+    const Problem& problem = planned.get();
+    std::vector<WhatIf> asked{{.upgrade = {Upgrade::Kind::node_speed, node, {}}, .name = problem.node_ids[node]}};
+    if (problem.memory[node] != unlimited_memory)
+        asked.push_back({.upgrade = {Upgrade::Kind::node_memory, node, {}}, .name = problem.node_ids[node]});
+    auto all = answers(problem, plan, timeline, std::move(asked), {});
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.upgrade.kind < b.upgrade.kind; });
+    return all;
 }
 
 }  // namespace skippipe

@@ -8,6 +8,7 @@
 
 #include "core/base/format.h"
 #include "core/planner/explain/explain.h"
+#include "core/planner/explain/node_what_ifs.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/executed_order.h"
@@ -99,6 +100,13 @@ class TestExplain : public QObject {
         const Plan bound = with_executed_order(plan, problem, timeline);
         const auto again = evaluate(problem, bound);
         QVERIFY2(again.iteration_s == timeline.iteration_s && check_structure(problem, bound).empty(), where.c_str());
+        for (const auto& asked : why.what_ifs)  // of one node the same is said
+            if (asked.upgrade.node >= 0) {
+                const auto own = node_what_ifs(problem, plan, timeline, asked.upgrade.node);
+                const auto same = std::find_if(own.begin(), own.end(),
+                                               [&](const WhatIf& one) { return one.upgrade == asked.upgrade; });
+                QVERIFY2(same != own.end() && *same == asked, (where + ": " + asked.words()).c_str());
+            }
         for (const auto& what_if : why.what_ifs)
             check_what_if(problem, plan, bound, what_if, timeline.iteration_s, where + ": " + what_if.words());
     }
