@@ -51,7 +51,7 @@ void BandwidthKey::follow() {
     });
     slowest_bytes_per_s_ = links.empty() ? 0 : slowest->bandwidth_bytes_per_s;
     fastest_bytes_per_s_ = links.empty() ? 0 : fastest->bandwidth_bytes_per_s;
-    const bool has_room = tabs_.width() >= tabs_.tabBar()->sizeHint().width() + sizeHint().width();
+    const bool has_room = tabs_.width() >= tabs_.tabBar()->sizeHint().width() + width_of_key();
     setVisible(has_room && tabs_.currentWidget() == &canvas_ &&
                link_width(slowest_bytes_per_s_) < link_width(fastest_bytes_per_s_));
     setToolTip(words());
@@ -60,9 +60,11 @@ void BandwidthKey::follow() {
     update();
 }
 
-QSize BandwidthKey::sizeHint() const {
+QSize BandwidthKey::sizeHint() const { return {isHidden() ? 0 : width_of_key(), size::row}; }
+
+int BandwidthKey::width_of_key() const {
     const int words = text_width(rate(slowest_bytes_per_s_)) + text_width(rate(fastest_bytes_per_s_));
-    return {words + 2 * (line_length + size::gap) + size::wide_gap + size::gap, size::row};
+    return words + 2 * (line_length + size::gap) + size::wide_gap + size::gap;
 }
 
 void BandwidthKey::paintEvent(QPaintEvent*) {

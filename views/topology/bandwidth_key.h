@@ -15,6 +15,7 @@ class BandwidthKey : public QWidget {
 public:
     BandwidthKey(const Document& document, const TopologyView& canvas, QTabWidget& tabs);
     QString words() const;
+    /// Nothing where it is hidden: tabs leave room for what stands beside them whether it is seen or not.
     QSize sizeHint() const override;
 
 protected:
@@ -23,6 +24,7 @@ protected:
 
 private:
     void follow();
+    int width_of_key() const;
 
     const Document& document_;
     const TopologyView& canvas_;

@@ -7,14 +7,23 @@
 #include <QEvent>
 #include <QTextDocument>
 
+#include "views/theme/theme.h"
+
 namespace skippipe {
 namespace {
 const QString between = QStringLiteral("&nbsp;&nbsp; ");
+constexpr int most_figure_lines = 2, below_lines = 2;
 }  // namespace
 
 FigureLine::FigureLine(QWidget* parent) : QLabel(parent) {
     setTextFormat(Qt::RichText);
     setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    reserve_lines();
+}
+
+/// What is below stays where it is, however many lines there are.
+void FigureLine::reserve_lines() {
+    setMinimumHeight(std::max<int>(size::row, most_figure_lines * fontMetrics().lineSpacing() + below_lines));
 }
 
 void FigureLine::show_figures(std::vector<Figure> figures, const QString& note) {
@@ -41,15 +50,27 @@ void FigureLine::resizeEvent(QResizeEvent* event) {
 
 void FigureLine::changeEvent(QEvent* event) {
     QLabel::changeEvent(event);
-    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) fit();
+    if (event->type() != QEvent::FontChange && event->type() != QEvent::StyleChange) return;
+    reserve_lines();
+    fit();
 }
 
-QString FigureLine::line(int highest_rank) const {
-    QStringList parts;
+QString FigureLine::lines(int highest_rank, bool brief, int most) const {
+    QStringList parts, full;
     for (const auto& figure : figures_)
-        if (figure.rank <= highest_rank) parts << figure.html;
+        if (figure.rank <= highest_rank) parts << (brief && !figure.brief.isEmpty() ? figure.brief : figure.html);
     if (static_cast<std::size_t>(parts.size()) < figures_.size()) parts << QString(QChar(0x2026));
-    return parts.join(between);
+    QString line;
+    for (const auto& part : parts) {
+        const QString longer = line.isEmpty() ? part : line + between + part;
+        if (fits(longer)) {
+            line = longer;
+            continue;
+        }
+        full << std::exchange(line, part);
+        if (full.back().isEmpty() || full.size() == most || !fits(line)) return {};
+    }
+    return (full << line).join("<br>");
 }
 
 bool FigureLine::fits(const QString& html) const {
@@ -65,8 +86,10 @@ void FigureLine::fit() {
         return setText(fontMetrics().elidedText(words_, Qt::ElideRight, contentsRect().width()).toHtmlEscaped());
     int rank = 0;
     for (const auto& figure : figures_) rank = std::max(rank, figure.rank);
-    while (rank > 0 && !fits(line(rank))) --rank;
-    setText(line(rank));
+    QString html = lines(rank, false, 1);
+    if (html.isEmpty()) html = lines(rank, true, 1);
+    for (; html.isEmpty() && rank >= 0; --rank) html = lines(rank, true, most_figure_lines);
+    setText(html.isEmpty() ? figures_.front().html : html);
 }
 
 }  // namespace skippipe

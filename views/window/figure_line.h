@@ -6,13 +6,15 @@
 
 namespace skippipe {
 
-/// Figures on one line: as many as there is room for, each whole; the others are in the tooltip.
+/// Figures on one line; where that is too short each in its shorter words, then on two lines, then only as many as
+/// there is room for, each whole. The tooltip has all of them at length.
 class FigureLine : public QLabel {
     Q_OBJECT
 public:
     struct Figure {
         QString html;
-        int rank = 0;  ///< where room is short, the highest goes first
+        int rank = 0;        ///< where room is short, the highest goes first
+        QString brief = {};  ///< html where room is short; empty: it has no shorter words
     };
 
     explicit FigureLine(QWidget* parent = nullptr);
@@ -27,8 +29,10 @@ protected:
     void changeEvent(QEvent*) override;
 
 private:
+    void reserve_lines();
     void fit();
-    QString line(int highest_rank) const;
+    /// Those up to that rank, on one line or two; empty where they do not fit.
+    QString lines(int highest_rank, bool brief, int most_lines) const;
     bool fits(const QString& html) const;
 
     std::vector<Figure> figures_;

@@ -42,7 +42,6 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     auto* column = seamless_column(this);
     auto* row = new QHBoxLayout;
     row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
-    figures_->setMinimumHeight(size::row);
     figures_->setObjectName("plan_figures");
     state_->setProperty("role", "secondary");
     row->addWidget(figures_, 1);
@@ -133,17 +132,23 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     const Score& s = outcome.score;
     const bool old = plans_.is_outdated();
     std::vector<FigureLine::Figure> figures;
-    const auto show = [&](const QString& html, int rank) {
-        // Figures of the plan before the edit stay readable, but pale, until the next one is there.
-        figures.push_back(
-            {old ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), html) : html, rank});
+    // Figures of the plan before the edit stay readable, but pale, until the next one is there.
+    const auto paled = [old](const QString& html) {
+        return old && !html.isEmpty()
+                   ? QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), html)
+                   : html;
     };
-    show(figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"),
-                QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds))),
-         0);
+    const auto show = [&](const QString& html, int rank, const QString& brief = {}) {
+        figures.push_back({paled(html), rank, paled(brief)});
+    };
+    const QString iteration = QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds));
+    show(figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"), iteration), 0,
+         figure(tr("Iteration"), iteration));
+    // *Why* holds the plan against another bound: that of its own stages.
     if (s.lower_bound_seconds > 0) {
-        show(figure(tr("Bound"), duration(s.lower_bound_seconds)), 4);
-        show(tr("%1 above the bound").arg(percent(s.gap).toHtmlEscaped()), 1);
+        const QString bound = duration(s.lower_bound_seconds), gap = percent(s.gap).toHtmlEscaped();
+        show(figure(tr("Bound, any placement"), tr("%1, %2 above").arg(bound, gap)), 1,
+             figure(tr("Bound, any placement"), tr("%1, +%2").arg(bound, gap)));
     }
     show(figure(tr("Idle"), percent(s.idle_fraction).toHtmlEscaped()), 3);
     show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
@@ -164,7 +169,8 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     figures_->show_figures(
         std::move(figures),
         old ? tr("Of the experiment before the last edit")
-            : tr("Bound: %1\n%2").arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
+            : tr("Bound, any placement: %1. With these stages another one holds, which Why says.\n%2")
+                  .arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
 }
 
 }  // namespace skippipe
