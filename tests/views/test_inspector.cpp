@@ -72,6 +72,53 @@ private Q_SLOTS:
     }
 
     /// What was typed and is none of the field's values does not stay: not after Escape, nor where it changed nothing.
+    /// What holds where a field is not set, and how idle the node is in the plan.
+    void a_node_says_what_is_in_force() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 2; ++i) add_node(e, {100.0 * i, 0});
+        add_link(e, "node-1", "node-2");
+        e.pipeline.stages = 2;
+        e.pipeline.skip_ratio = 0;
+        e.pipeline.memory_microbatches = 5;
+        e.topology.nodes[0].memory_bytes.reset();
+        document.start_new(e);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        inspector.resize(300, 600);
+        inspector.show();
+        selection.select({.nodes = {"node-1"}});
+        const auto said = [&](const char* key) {
+            auto* line = inspector.widget()->findChild<QLineEdit*>(key);
+            return line == nullptr ? QString("no field") : line->text() + line->placeholderText();
+        };
+        QCOMPARE(said("memory_microbatches"), QString("5 (of the pipeline)"));
+        QCOMPARE(said("up_bytes_per_s"), QString("no limit (default)"));
+        QCOMPARE(said("price_per_hour"), QString("none (default)"));
+        document.edit("others", [](Experiment& x) {
+            x.pipeline.memory_microbatches = 4;
+            x.prices.node_hour = 1.5;
+        });
+        QCOMPARE(said("memory_microbatches"), QString("4 (of the pipeline)"));
+        QCOMPARE(said("price_per_hour"), QString("1.5 (of all nodes)"));
+        document.edit("own", [](Experiment& x) { x.topology.nodes[0].memory_bytes = 1e9; });
+        QVERIFY(!has_errors(document.faults()));
+        QVERIFY2(said("memory_microbatches").endsWith(" (by its memory)"), qPrintable(said("memory_microbatches")));
+        document.edit("wrong", [](Experiment& x) { x.pipeline.stages = 9; });
+        QCOMPARE(said("memory_microbatches"), QString("by its memory"));
+
+        auto* idle = inspector.widget()->findChild<QLabel*>("idle_in_plan");
+        QVERIFY(idle != nullptr && idle->isHidden());
+        inspector.show_idle({.idle_s = {{"node-1", 0.41}}, .iteration_s = 1.2});
+        QVERIFY(!idle->isHidden() && idle->isEnabled());
+        QCOMPARE(QString(idle->text()).replace(QChar(0x2009), ' '), QString("34.2 %\n(410 ms of 1.20 s)"));
+        inspector.show_idle({.idle_s = {{"node-1", 0.41}}, .iteration_s = 1.2, .is_outdated = true});
+        QVERIFY2(!idle->isEnabled(), "pale");
+        inspector.show_idle({});
+        QVERIFY(idle->isHidden());
+    }
+
     void a_field_shows_a_value_of_the_document() {
         Document document;
         Experiment e;

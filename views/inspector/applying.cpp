@@ -9,6 +9,7 @@
 #include "core/experiment/counts.h"
 #include "core/experiment/io.h"
 #include "core/experiment/model_size.h"
+#include "views/inspector/field_text.h"
 #include "views/inspector/inspector.h"
 #include "views/theme/numbers.h"
 
@@ -206,6 +207,23 @@ QString memory_words(const Experiment& e, const Node& node) {
     return node.memory_microbatches || !node.memory_bytes
                ? QObject::tr("%1. It holds %2, as it is set").arg(needs).arg(holds)
                : QObject::tr("%1. It holds %2").arg(needs).arg(holds);
+}
+
+std::map<std::string, QString> values_in_force(const Experiment& e, const Node& node, bool has_errors) {
+    const QString no_limit = QObject::tr("no limit (default)");
+    std::map<std::string, QString> values{
+        {"memory_bytes", no_limit},
+        {"up_bytes_per_s", no_limit},
+        {"down_bytes_per_s", no_limit},
+        {"rank", QObject::tr("in order (default)")},
+        {"price_per_hour", e.prices.node_hour > 0 ? QObject::tr("%1 (of all nodes)").arg(to_field(e.prices.node_hour))
+                                                  : QObject::tr("none (default)")}};
+    if (!node.memory_bytes)
+        values["memory_microbatches"] = QObject::tr("%1 (of the pipeline)").arg(e.pipeline.memory_microbatches);
+    else
+        values["memory_microbatches"] =
+            has_errors ? QObject::tr("by its memory") : QObject::tr("%1 (by its memory)").arg(memory_limit(e, node));
+    return values;
 }
 
 QString skip_words(int stages, double skip_ratio) {

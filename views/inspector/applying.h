@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which fields of an experiment have a meaning, and what some of them come to, in words. No widget.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 
@@ -26,6 +27,10 @@ QString applying_key(const Experiment& e, const Faults& faults);
 const std::set<std::string>& seldom_fields();
 /// How many of these are not as in a new experiment.
 int seldom_set(const Pipeline& pipeline);
+
+/// What holds for a node where a field of it is not set, with where it comes from, by the field's key: "3 (of the
+/// pipeline)". `has_errors`: nothing can be derived from the whole experiment.
+std::map<std::string, QString> values_in_force(const Experiment& e, const Node& node, bool has_errors);
 
 /// What a rule for planners means as it is set, in a sentence, by the key of its field; empty: it has none.
 QString constraint_words(const std::string& key, const Experiment& e);

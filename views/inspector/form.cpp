@@ -20,6 +20,8 @@
 namespace skippipe {
 namespace {
 
+constexpr int label_width = 160;
+
 /// "Samples per microbatch" needs no "samples" after it.
 bool says_unit(const QString& label, const QString& unit) {
     return unit.size() > 2 ? label.contains(unit, Qt::CaseInsensitive) : label.endsWith(unit, Qt::CaseInsensitive);
@@ -63,7 +65,7 @@ QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     auto* label = new QLabel(text);
     label->setToolTip(tip_of(info));
     label->setMinimumHeight(size::row);
-    label->setFixedWidth(160);
+    label->setFixedWidth(label_width);
     label->setWordWrap(true);
     label->setBuddy(editor);
     editor->setAccessibleName(label_of(key));
@@ -244,6 +246,32 @@ void FormRows::refresh(const char* key, bool value) {
     if (box == nullptr) return;
     box->setTristate(false);
     box->setChecked(value);
+}
+
+void FormRows::set_placeholder(const char* key, const QString& words) {
+    auto* line = qobject_cast<QLineEdit*>(editor(key));
+    if (line == nullptr) return;
+    placeholders_[key] = words;
+    if (values_[key] != mixed_value) line->setPlaceholderText(words);
+}
+
+QLabel* FormRows::add_value(const QString& name, const QString& tip) {
+    auto* value = new QLabel;
+    value->setWordWrap(true);
+    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* title = new QLabel(name);
+    title->setMinimumHeight(size::row);
+    title->setFixedWidth(label_width);
+    for (auto* part : {title, value}) part->setToolTip(tip);
+    title->setBuddy(value);
+    value->setAccessibleName(name);
+    rows_->addRow(title, value);
+    return value;
+}
+
+void FormRows::set_row_visible(QWidget* value, bool on) {
+    value->setVisible(on);
+    if (auto* title = rows_->labelForField(value)) title->setVisible(on);
 }
 
 void FormRows::add_note(QWidget* note, const std::string& below) {

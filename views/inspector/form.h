@@ -38,6 +38,11 @@ public:
     void refresh(const char* key, bool value);
     /// The parts that are edited together differ in this field: it says so until something is entered.
     void show_mixed(const char* key);
+    /// What the field says, in grey, where its value is not set.
+    void set_placeholder(const char* key, const QString& words);
+    /// A row that cannot be edited, below the others; the label that has its value.
+    QLabel* add_value(const QString& name, const QString& tip);
+    void set_row_visible(QWidget* value, bool on);
     /// Words under the row of that field, or under all rows.
     void add_note(QWidget* note, const std::string& below = {});
     /// Property of an editor: what its field means and may be, in words.

@@ -162,6 +162,19 @@ void Inspector::show_stages(std::map<std::string, ServedStage> stages) {
     Q_EMIT stages_shown();
 }
 
+QString PlanIdle::words(const std::string& node) const {
+    const auto found = idle_s.find(node);
+    if (found == idle_s.end() || !(iteration_s > 0)) return {};
+    return QObject::tr("%1\n(%2 of %3)")
+        .arg(percent(found->second / iteration_s), duration(found->second), duration(iteration_s));
+}
+
+void Inspector::show_idle(PlanIdle idle) {
+    if (idle == idle_) return;
+    idle_ = std::move(idle);
+    Q_EMIT idle_shown();
+}
+
 /// Of a field alone: what else has the keys speaks for itself.
 void Inspector::show_help(const QWidget* focused) {
     const bool is_ours = focused != nullptr && widget() != nullptr && widget()->isAncestorOf(focused);
@@ -241,6 +254,8 @@ void Inspector::show_node(const std::string& id) {
                        [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
                        hidden(FormPart::node), {{"region", region_names}});
     show_memory(*form, id);
+    show_values_in_force(*form, id);
+    show_idle_row(*form, id);
     form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
@@ -278,6 +293,31 @@ void Inspector::show_memory(FormRows& form, const std::string& id) {
     connect(&document_, &Document::changed, panel, say);
     connect(this, &Inspector::stages_shown, panel, say);
     form.add_note(panel, "memory_bytes");
+    say();
+}
+
+void Inspector::show_values_in_force(FormRows& form, const std::string& id) {
+    const auto say = [this, id, form = &form] {
+        const Experiment& e = document_.experiment();
+        const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
+        if (node == nullptr) return;
+        for (const auto& [key, words] : values_in_force(e, *node, has_errors(document_.faults())))
+            form->set_placeholder(key.c_str(), words);
+    };
+    connect(&document_, &Document::changed, &form, say);
+    say();
+}
+
+void Inspector::show_idle_row(FormRows& form, const std::string& id) {
+    auto* value = form.add_value(tr("Idle in the plan"), tr("How long the node does nothing in one iteration"));
+    value->setObjectName("idle_in_plan");
+    const auto say = [this, id, form = &form, value] {
+        const QString words = idle_.words(id);
+        value->setText(words);
+        value->setEnabled(!idle_.is_outdated);
+        form->set_row_visible(value, !words.isEmpty());
+    };
+    connect(this, &Inspector::idle_shown, value, say);
     say();
 }
 

@@ -19,6 +19,16 @@ namespace skippipe {
 
 class FormRows;
 
+/// How long nodes do nothing in an iteration of a plan, in seconds, by their ids.
+struct PlanIdle {
+    std::map<std::string, double> idle_s;
+    double iteration_s = 0;    ///< 0: there is no plan that comes to its end
+    bool is_outdated = false;  ///< of the experiment before the last edit
+    bool operator==(const PlanIdle&) const = default;
+    /// "34 %", below it "(0.41 s of 1.20 s)"; empty where nothing is known of the node.
+    QString words(const std::string& node) const;
+};
+
 /// Properties of what is selected; of the experiment where nothing is.
 class Inspector : public QScrollArea {
     Q_OBJECT
@@ -32,11 +42,14 @@ public:
     void show_field(const QString& pointer);
     /// The stage that each node serves in the plan that is shown.
     void show_stages(std::map<std::string, ServedStage> stages);
+    /// How idle nodes are in the plan that is shown.
+    void show_idle(PlanIdle idle);
     /// What the field that has the keys means and may be, at the lower edge.
     const QLabel& help() const { return *help_; }
 
 Q_SIGNALS:
     void stages_shown();
+    void idle_shown();
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -54,6 +67,8 @@ private:
     void show_recovery();
     QWidget* skip_slider();
     void show_memory(FormRows& form, const std::string& id);
+    void show_values_in_force(FormRows& form, const std::string& id);
+    void show_idle_row(FormRows& form, const std::string& id);
     void show_help(const QWidget* focused);
     void place_help();
     std::set<std::string> hidden(FormPart part, std::set<std::string> besides = {}) const;
@@ -74,6 +89,7 @@ private:
     std::map<const QWidget*, QToolButton*> sections_;  ///< by what they hold
     std::map<QString, bool> open_;                     ///< sections that were opened or closed
     std::map<std::string, ServedStage> stages_;
+    PlanIdle idle_;
     QLabel* help_;
 };
 

@@ -32,6 +32,7 @@ QString label_of(const char* key) {
         {"microbatch_sizes", "Samples, microbatch by microbatch"},
         {"memory_microbatches", "Microbatches in memory"},
         {"memory_bytes", "Memory"},
+        {"seconds_per_sample_per_block", "Time per sample per block"},
         {"up_bytes_per_s", "Uplink"},
         {"down_bytes_per_s", "Downlink"},
         {"seeds", "Number of seeds"},
