@@ -178,7 +178,9 @@ std::vector<LinkItem*> links_of(Studio& s) {
 
 bool critical_link(Studio& s) {
     return s.is_planned() && QTest::qWaitFor([&] { return links_of(s).at(0)->critical; }, gesture_patience_ms) &&
-           s.scene().tip_for(links_of(s).at(0)).contains("waits for it the longest");
+           s.scene()
+               .tip_for(links_of(s).at(0))
+               .contains("of the critical chain; the end of the iteration waits for it the longest");
 }
 
 /// A third region with a node, linked to the second one.

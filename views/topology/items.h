@@ -85,14 +85,15 @@ public:
     QPointF middle() const { return line_.center(); }
     const QLineF& line() const { return line_; }
     int fault_level = 0;
-    double width = 1;       ///< pixels, by its bandwidth
-    QString words;          ///< latency and bandwidth
-    bool hovered = false;   ///< the mouse is on it: its words are shown
-    bool critical = false;  ///< the plan's end waits for it the longest
-    bool fails = false;     ///< failures of the document happen to it
-    bool down = false;      ///< one of its ends is, at the time that is shown
-    double presence = 1;    ///< 0 to 1: one of few is seen well, one of thousands is a breath
-    bool apart = false;     ///< it leads to nothing of what is selected
+    double width = 1;           ///< pixels, by its bandwidth
+    QString words;              ///< latency and bandwidth
+    bool hovered = false;       ///< the mouse is on it: its words are shown
+    bool critical = false;      ///< the plan's end waits for it the longest
+    double critical_share = 0;  ///< of the critical chain that is spent on it
+    bool fails = false;         ///< failures of the document happen to it
+    bool down = false;          ///< one of its ends is, at the time that is shown
+    double presence = 1;        ///< 0 to 1: one of few is seen well, one of thousands is a breath
+    bool apart = false;         ///< it leads to nothing of what is selected
 
 private:
     LinkKey key_;

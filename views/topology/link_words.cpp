@@ -11,7 +11,7 @@
 
 namespace skippipe {
 namespace {
-constexpr double words_room = 160, words_height = 34;  // where words are magnified most
+constexpr double words_room = 320, words_height = 60;  // where words are magnified most
 constexpr double least_words_zoom = 0.4;
 }  // namespace
 
@@ -23,6 +23,10 @@ double link_width(double bandwidth_bytes_per_s) {
 
 QString link_words(const Link& link) {
     return QObject::tr("%1, %2").arg(duration(link.latency_s), quantity(8 * link.bandwidth_bytes_per_s, "bit/s"));
+}
+
+QString critical_words(double share) {
+    return QObject::tr("critical link: %1 of the critical chain").arg(percent(share));
 }
 
 LinkWordsItem::LinkWordsItem() {
@@ -48,8 +52,9 @@ void LinkWordsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QW
         const double scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
         painter->scale(scale, scale);
         painter->setFont(small_font());
-        const QString words = link->critical ? QObject::tr("critical: %1").arg(link->words) : link->words;
-        QRectF box = QRectF(painter->fontMetrics().boundingRect(words)).adjusted(-5, -2, 5, 2);
+        const QString words = link->critical ? link->words + '\n' + critical_words(link->critical_share) : link->words;
+        QRectF box =
+            QRectF(painter->fontMetrics().boundingRect(QRect(), Qt::AlignCenter, words)).adjusted(-5, -2, 5, 2);
         // Beside the badges that may stand on the line.
         box.moveCenter(QPointF(0, link->fault_level > 0 || link->fails ? 20 : 0));
         painter->setPen(QPen(link->isSelected() ? t.accent : t.line, 1));

@@ -14,6 +14,9 @@ double link_width(double bandwidth_bytes_per_s);
 /// "50 ms, 1 Gbit/s"
 QString link_words(const Link& link);
 
+/// "critical link: 23 % of the critical chain"
+QString critical_words(double share);
+
 /// What links say of themselves, beside their middles: the one under the mouse and the selected ones.
 class LinkWordsItem final : public QGraphicsItem {
 public:

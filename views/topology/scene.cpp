@@ -457,9 +457,11 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
                 lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
-                      << ::skippipe::link_words(l) + (static_cast<LinkItem*>(item)->critical
-                                                          ? tr("; the end of the iteration waits for it the longest")
-                                                          : QString{})
+                      << ::skippipe::link_words(l) +
+                             (static_cast<LinkItem*>(item)->critical
+                                  ? '\n' + critical_words(static_cast<LinkItem*>(item)->critical_share) +
+                                        tr("; the end of the iteration waits for it the longest")
+                                  : QString{})
                       << failure_lines(failures_of_link(e, l));
     } else if (item->type() == region_item) {
         const auto* region = static_cast<RegionItem*>(item);

@@ -49,8 +49,9 @@ public:
     void show_cut(std::set<LinkKey> links);
     NodeItem* node(const std::string& id) const;
     RegionItem* region(const std::string& id) const;
-    /// The link that the end of the plan's iteration waits for the longest is marked; none: an empty key.
-    void show_critical(const LinkKey& link);
+    /// The link that the end of the plan's iteration waits for the longest is marked, with the share of the critical
+    /// chain that is spent on it; none: an empty key.
+    void show_critical(const LinkKey& link, double share = 0);
     /// Links whose words are shown: selected ones and the one under the mouse.
     const LinkWordsItem& link_words() const { return *link_words_; }
     /// The region whose area or name is there; null: none.
@@ -154,6 +155,7 @@ private:
 
     LinkWordsItem* link_words_ = nullptr;
     LinkKey critical_;
+    double critical_share_ = 0;
     LinkItem* hovered_ = nullptr;
     QGraphicsLineItem* new_link_ = nullptr;
     QGraphicsItem* link_from_ = nullptr;  ///< a node or a region

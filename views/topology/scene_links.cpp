@@ -143,9 +143,10 @@ void TopologyScene::hover(QPointF place) {
     show_link_words();
 }
 
-void TopologyScene::show_critical(const LinkKey& link) {
-    if (link == critical_) return;
+void TopologyScene::show_critical(const LinkKey& link, double share) {
+    if (link == critical_ && share == critical_share_) return;
     critical_ = link;
+    critical_share_ = share;
     show_link_words();
     update();
 }
@@ -155,6 +156,7 @@ void TopologyScene::show_link_words() {
     const std::size_t selected = selection_.now().links.size();
     for (auto* link : links_) {
         link->critical = link->key() == critical_;
+        link->critical_share = link->critical ? critical_share_ : 0;
         link->settle_depth();
         if (link == hovered_ || (link->isSelected() && selected <= most_link_words)) shown.push_back(link);
     }
