@@ -242,8 +242,9 @@ void WhatIfPanel::showEvent(QShowEvent* event) {
     follow();
 }
 
-void WhatIfPanel::show_plan(std::shared_ptr<const PlanOutcome> plan, HeldMicrobatches held) {
-    const bool is_new = plan_ != plan;
+void WhatIfPanel::show_plan(std::shared_ptr<const PlanOutcome> plan, HeldMicrobatches held, bool is_current) {
+    const bool is_new = plan_ != plan || awaits_ == is_current;
+    awaits_ = !is_current;
     plan_ = std::move(plan);
     held_ = std::move(held);
     const auto asked = what_if_questions(document_.experiment(), selection_.now(), held_);
@@ -280,7 +281,7 @@ void WhatIfPanel::ask() {
     const int which = box_->currentIndex();
     const Experiment experiment = document_.experiment();
     const Planner* planner = planners_.find(experiment.pipeline.planner);
-    if (which < 0 || planner == nullptr || has_errors(document_.faults())) {
+    if (awaits_ || which < 0 || planner == nullptr || has_errors(document_.faults())) {
         curve_->show_curve({}, {});
         return say();
     }
@@ -336,7 +337,9 @@ void WhatIfPanel::say() {
     const bool has = which >= 0 && at >= 0 && at < static_cast<int>(seconds_.size());
     use_->setEnabled(has);
     if (seconds_.empty())
-        return words_->setText(tr("The iteration time over a quantity appears here once there is a plan"));
+        return words_->setText(awaits_ && plan_
+                                   ? tr("Asked anew as soon as the new plan is there")
+                                   : tr("The iteration time over a quantity appears here once there is a plan"));
     const auto planned = std::count_if(seconds_.begin(), seconds_.end(), [](double s) { return s >= 0; });
     if (!has)
         return words_->setText(busy_ ? tr("%1 of %2 values planned").arg(planned).arg(seconds_.size())

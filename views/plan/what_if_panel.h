@@ -55,7 +55,8 @@ private:
 };
 
 /// What the iteration would take if one thing were another: asked without an edit, planned in the background with a
-/// short search for each value. An edit, or another question, ends what goes on.
+/// short search for each value. An edit, or another question, ends what goes on; after an edit it is asked once the new
+/// plan is there.
 class WhatIfPanel : public QWidget {
     Q_OBJECT
 public:
@@ -63,7 +64,8 @@ public:
                 QWidget* parent = nullptr);
     ~WhatIfPanel() override;
     /// The plan that is shown from now on, from which each search starts, and what nodes hold in it; null: none.
-    void show_plan(std::shared_ptr<const PlanOutcome> plan, HeldMicrobatches held);
+    /// `is_current`: false while another one is searched for, until which nothing is asked.
+    void show_plan(std::shared_ptr<const PlanOutcome> plan, HeldMicrobatches held, bool is_current = true);
     QComboBox& questions() { return *box_; }
     WhatIfCurve& curve() { return *curve_; }
     QPushButton& use_button() { return *use_; }
@@ -95,7 +97,7 @@ private:
     std::shared_ptr<const PlanOutcome> plan_;
     std::vector<double> seconds_;
     int serial_ = 0;
-    bool busy_ = false;
+    bool busy_ = false, awaits_ = false;
 };
 
 }  // namespace skippipe
