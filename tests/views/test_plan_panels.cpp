@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the Design workspace says of the plan: its lanes and figures, Why, Planners and What if.
+#include <QMenu>
+#include <QRegularExpression>
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -10,6 +12,7 @@
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
 #include "views/theme/theme.h"
+#include "views/timeline/lane_key.h"
 #include "views/topology/edits.h"
 #include "views/topology/shapes.h"
 
@@ -136,7 +139,7 @@ private Q_SLOTS:
         QTest::addColumn<int>("selected");
         QTest::addColumn<double>("now");
         QTest::newRow("skip ratio") << "Skip ratio" << 0 << 0.0;
-        QTest::newRow("speed") << "Seconds a sample and block of node-1" << 1 << Node{}.seconds_per_sample_per_block;
+        QTest::newRow("speed") << "Time a sample and block of node-1" << 1 << Node{}.seconds_per_sample_per_block;
         QTest::newRow("memory") << "Microbatches in memory of node-1" << 1 << 3.0;
         QTest::newRow("uplink") << "Uplink of node-1" << 1 << 5e6;
         QTest::newRow("downlink without a limit") << "Downlink of node-1" << 1 << 0.0;
@@ -264,6 +267,8 @@ private Q_SLOTS:
         QMap<QString, QString> rows;
         for (int row = 0; row < table->rowCount(); ++row)
             rows[table->item(row, 0)->text()] = table->item(row, 1)->text();
+        for (const auto& line : table->item(table->rowCount() - 1, 0)->toolTip().split('\n'))  // less than 1 %
+            rows[line.section(": ", 0, 0)] = line.section(": ", 1);
         for (const char* words : {"Gradients charged as a ring", "Gradients summed for free",
                                   "Gradients as transfers, all parts to all in one round",
                                   "Gradients as transfers, exchanged directly in two rounds",
@@ -273,6 +278,107 @@ private Q_SLOTS:
         QVERIFY(!rows["Gradients summed for free"].startsWith('+') &&
                 !rows["Gradients travel as int8"].startsWith('+'));
         QVERIFY(!rows.contains("Gradients travel as fp32"));
+    }
+
+    /// Gains that are worth saying, the rest in one row; of the node that is selected whatever it would give.
+    void why_says_what_the_selected_node_would_give() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Fast", [](Experiment& e) { e.pipeline.plan_steps = 300; });
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
+        auto& panel = w->design_page().why();
+        auto& table = panel.what_ifs();
+        const auto why = w->plans().explanation();
+        const auto total = why->what_ifs.size() + w->plans().outcome()->other_reductions.size();
+        const int last = table.rowCount() - 1;
+        static const QRegularExpression rest("^(\\d+) others: less than 1 % each$");
+        const auto match = rest.match(plain(table.item(last, 0)->text()));
+        QVERIFY2(match.hasMatch(), qPrintable(table.item(last, 0)->text()));
+        QCOMPARE(match.captured(1).toInt() + last, static_cast<int>(total));
+        QCOMPARE(static_cast<int>(table.item(last, 0)->toolTip().split('\n').size()), match.captured(1).toInt());
+        QCOMPARE(table.item(last, 0)->foreground().color(), theme().text_2);
+        for (int row = 0; row < last; ++row)
+            QVERIFY2(table.item(row, 1)->foreground().color() != theme().text_2,
+                     qPrintable(table.item(row, 1)->text()));
+        const auto& ids = w->plans().outcome()->problem.node_ids;
+        const auto unasked = std::find_if(ids.begin(), ids.end(), [&](const std::string& id) {
+            return std::none_of(why->what_ifs.begin(), why->what_ifs.end(),
+                                [&](const WhatIf& what) { return what.name == id; });
+        });
+        QVERIFY(unasked != ids.end());
+        w->selection().select({.nodes = {*unasked}});
+        QVERIFY2(table.rowCount() == last + 1, "who looks elsewhere asks nothing");
+        w->design_page().bottom().setCurrentWidget(&panel);
+        QTRY_COMPARE_WITH_TIMEOUT(table.item(0, 0)->text(), QString::fromStdString(*unasked + " twice as fast"),
+                                  patient_ms);
+        QCOMPARE(table.item(1, 0)->text(), QString::fromStdString(*unasked + " memory M + 1"));
+        QCOMPARE(table.rowCount(), last + 3);
+        w->selection().select({});
+        QTRY_COMPARE(table.rowCount(), last + 1);
+    }
+
+    /// Of any placement beside the plan, of its own stages in Why.
+    void two_bounds_are_told_apart() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
+        const QString plan = w->design_page().figures().text(), why = w->design_page().why().summary().text();
+        QVERIFY2(plan.contains("Bound, any placement") && !plan.contains("these stages"), qPrintable(plan));
+        QVERIFY2(why.contains("Bound, these stages") && !why.contains("any placement"), qPrintable(why));
+        QVERIFY(w->design_page().figures().toolTip().contains("Why says"));
+        QVERIFY(w->design_page().why().summary().toolTip().contains("beside the plan"));
+    }
+
+    /// Nothing is asked of the plan from before an edit while another one is searched for.
+    void what_if_is_asked_once_after_an_edit() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        auto& page = w->design_page().what_if();
+        w->design_page().bottom().setCurrentWidget(&page);
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && !page.is_busy() && !page.seconds().empty(), patient_ms);
+        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
+        QVERIFY(w->plans().is_busy());
+        QVERIFY2(!page.is_busy() && page.seconds().empty(), qPrintable(page.words().text()));
+        QVERIFY2(page.words().text().contains("new plan"), qPrintable(page.words().text()));
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && !page.is_busy() && !page.seconds().empty(), patient_ms);
+        w->document().edit("Nothing", [](Experiment& e) { e.topology.nodes.clear(); });
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), patient_ms);
+        QVERIFY(!page.is_busy() && page.seconds().empty());
+    }
+
+    void every_lane_has_a_name_and_every_hatch_a_meaning() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Fast", [](Experiment& e) { e.pipeline.planner = "gpipe"; });
+        w->resize(1024, 700);
+        auto& lanes = w->design_page().plan_timeline();
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && lanes.data() != nullptr, patient_ms);
+        QTRY_VERIFY(lanes.height() >= lanes.height_for_named_lanes());
+        const auto unnamed = [&] {
+            const QImage seen = lanes.grab().toImage();
+            QStringList names;
+            for (std::size_t lane = 0; lane < lanes.data()->lanes().size(); ++lane) {
+                const QPoint middle = lanes.place_of(0, static_cast<int>(lane)).toPoint();
+                bool has_ink = false;
+                for (int x = 8; x < middle.x() - 6; ++x)
+                    for (int y = middle.y() - 1; y <= middle.y(); ++y)
+                        has_ink = has_ink || contrast(seen.pixelColor(x, y), theme().surface) > 2;
+                if (!has_ink) names << QString::fromStdString(lanes.data()->lanes()[lane].name);
+            }
+            return names.join(", ");
+        };
+        QTRY_COMPARE(unnamed(), QString());
+        auto* key = w->findChild<LaneKey*>("lane_key");
+        QVERIFY(key != nullptr && key->isVisible() && key->menu() != nullptr);
+        w->resize(1600, 800);
+        const auto& shares = w->plans().outcome()->idle.share;
+        const auto drawn = std::count_if(shares.begin(), shares.end(), [](double share) { return share >= 0.001; });
+        QTRY_COMPARE(static_cast<long>(key->entries().size()), static_cast<long>(drawn));
+        QVERIFY(std::is_sorted(key->entries().begin(), key->entries().end(), [&](IdleCause a, IdleCause b) {
+            return shares[static_cast<std::size_t>(a)] > shares[static_cast<std::size_t>(b)];
+        }));
+        w->design_page().bottom().setCurrentWidget(&w->design_page().why());
+        QVERIFY2(key->isHidden(), "there are no lanes");
     }
 
     void the_last_plan_stays_in_sight() {

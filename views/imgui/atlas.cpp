@@ -98,11 +98,15 @@ std::shared_ptr<Atlas> make_atlas(double scale) {
     std::vector<Glyph> glyphs;
     atlas->body = add_font(atlas->fonts, body_font(), scale, glyphs);
     atlas->small = add_font(atlas->fonts, small_font(), scale, glyphs);
+    QFont tiny = small_font();
+    tiny.setPixelSize(size::tiny_text);
+    atlas->tiny = add_font(atlas->fonts, tiny, scale, glyphs);
     std::array<int, hatch_patterns> rects{};
     const int tile = static_cast<int>(std::lround(hatch_tile * scale));
     for (auto& rect : rects) rect = atlas->fonts.AddCustomRectRegular(tile, tile);
     atlas->fonts.Build();
-    for (auto [font, qt_font] : {std::pair{atlas->body, body_font()}, std::pair{atlas->small, small_font()}}) {
+    for (auto [font, qt_font] :
+         {std::pair{atlas->body, body_font()}, std::pair{atlas->small, small_font()}, std::pair{atlas->tiny, tiny}}) {
         qt_font.setPixelSize(static_cast<int>(std::lround(qt_font.pixelSize() * scale)));
         const QFontMetricsF metrics(qt_font);
         compat::set_metrics(*font, static_cast<float>(std::ceil(metrics.ascent() + metrics.descent())),

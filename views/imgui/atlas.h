@@ -18,6 +18,7 @@ struct Atlas {
     ImFontAtlas fonts;
     ImFont* body = nullptr;
     ImFont* small = nullptr;
+    ImFont* tiny = nullptr;  ///< for names of lanes that are too low for the others
     struct Tile {
         ImVec2 uv0, uv1;
     };

@@ -39,7 +39,7 @@ struct Theme {
 /// Pixels at scale 1.
 namespace size {
 inline constexpr int unit = 4, gap = 8, wide_gap = 16, row = 28, radius = 4;
-inline constexpr int small_text = 11, body_text = 13, title_text = 16;
+inline constexpr int tiny_text = 9, small_text = 11, body_text = 13, title_text = 16;
 inline constexpr int rail = 64, bar = 44;
 }  // namespace size
 

@@ -76,11 +76,11 @@ QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
     return t.text;
 }
 
-QBrush cause_brush(const Theme& t, IdleCause cause, double device_pixel_ratio) {
+QBrush cause_brush(const Theme& t, IdleCause cause, double device_pixel_ratio, ColourBy by) {
     const int pattern = cause_hatch(cause);
     if (pattern < 0) return Qt::NoBrush;
     const int side = static_cast<int>(std::lround(hatch_tile * device_pixel_ratio));
-    const QColor ink = cause_ink(t, cause, ColourBy::cause);
+    const QColor ink = cause_ink(t, cause, by);
     static std::map<std::tuple<int, QRgb, int>, QBrush> made;  // bars are painted often
     QBrush& brush = made[{pattern, ink.rgba(), side}];
     if (brush.style() != Qt::NoBrush) return brush;

@@ -20,8 +20,8 @@ QColor cause_fill(const Theme& theme, IdleCause cause, ColourBy by);
 QColor cause_ink(const Theme& theme, IdleCause cause, ColourBy by);
 /// The hatch that tells a cause from the others (views/imgui/atlas.h); -1: a line through the middle.
 int cause_hatch(IdleCause cause);
-/// A cause's hatch for what Qt paints, as lanes coloured by cause have it.
-QBrush cause_brush(const Theme& theme, IdleCause cause, double device_pixel_ratio);
+/// A cause's hatch for what Qt paints, as lanes that are coloured so have it.
+QBrush cause_brush(const Theme& theme, IdleCause cause, double device_pixel_ratio, ColourBy by = ColourBy::cause);
 /// Ground and hatch of a node that is lost, whatever the rest is coloured by.
 QColor outage_fill(const Theme& theme);
 QColor outage_ink(const Theme& theme);

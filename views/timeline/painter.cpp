@@ -8,11 +8,11 @@ namespace skippipe {
 namespace {
 constexpr double fold_pixels = 3;
 constexpr double hatch_pixels = 5;
-constexpr double least_name_height = 12;
+constexpr double least_small_lane = 12;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
 constexpr double label_pixels = 16;
-const std::string lost_word = "lost";
+const std::string lost_word = "lost", ellipsis = "\u2026";
 
 ImU32 faded(ImU32 colour, double strength) {
     const auto alpha = static_cast<ImU32>(std::lround(strength * (colour >> IM_COL32_A_SHIFT)));
@@ -39,17 +39,28 @@ void TimelinePainter::box(double x0, double y0, double x1, double y1, ImU32 colo
                         {static_cast<float>(x1), static_cast<float>(y1)}, colour);
 }
 
-float TimelinePainter::text_width(const std::string& words, bool small) const {
-    const ImFont* font = small ? atlas_.small : atlas_.body;
+const ImFont* TimelinePainter::font(Letters letters) const {
+    return letters == Letters::body ? atlas_.body : letters == Letters::small ? atlas_.small : atlas_.tiny;
+}
+
+float TimelinePainter::text_width(const std::string& words, Letters letters) const {
+    const ImFont* font = this->font(letters);
     const float height = font->FontSize / static_cast<float>(atlas_.scale);
     return font->CalcTextSizeA(height, 1e9f, 0, words.data(), words.data() + words.size()).x;
 }
 
-void TimelinePainter::text(double x, double y, const QColor& colour, const std::string& words, bool small) {
-    const ImFont* font = small ? atlas_.small : atlas_.body;
+void TimelinePainter::text(double x, double y, const QColor& colour, const std::string& words, Letters letters) {
+    const ImFont* font = this->font(letters);
     list_.AddText(font, font->FontSize / static_cast<float>(atlas_.scale),
                   {std::floor(static_cast<float>(x)), std::floor(static_cast<float>(y))}, packed(colour), words.data(),
                   words.data() + words.size());
+}
+
+std::string TimelinePainter::elided(std::string words, double room, Letters letters) const {
+    if (text_width(words, letters) <= room) return words;
+    QString shorter = QString::fromStdString(words);
+    while (!shorter.isEmpty() && text_width(shorter.toStdString() + ellipsis, letters) > room) shorter.chop(1);
+    return shorter.toStdString() + ellipsis;
 }
 
 void TimelinePainter::draw() {
@@ -127,21 +138,7 @@ void TimelinePainter::lane_name(int index, double top) {
     }
     if (view_.compact_) {
         if (stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));
-        list_.PushClipRect({0, static_cast<float>(stack_.top)},
-                           {static_cast<float>(scale_.left - 4), static_cast<float>(view_.height())}, true);
-        // Names are as high as low lanes and a little more: the first one stays below the ruler.
-        const double middle = top + (stack_.height - 14) / 2;
-        const double name_top = top >= stack_.top ? std::max(middle, stack_.top - 1) : middle;
-        // Of lanes that are lower than a name every second one says it; who is marked always does.
-        const auto is_marked = [&](std::size_t lane) {
-            return lane < view_.data_->lanes().size() && view_.marked_nodes_.contains(view_.data_->lanes()[lane].name);
-        };
-        const auto place = static_cast<std::size_t>(index);
-        const bool has_room = stack_.height >= least_name_height ||
-                              (index % 2 == 0 && !is_marked(place + 1) && (place == 0 || !is_marked(place - 1)));
-        if (scale_.left > 0 && (marked || has_room))
-            text(8, name_top, marked ? theme_.text : theme_.text_2, lane.name, stack_.height < least_body_lane);
-        list_.PopClipRect();
+        if (scale_.left > 0) compact_name(lane.name, top, marked);
         return;
     }
     const double middle = top + (stack_.height - 14) / 2;
@@ -154,6 +151,22 @@ void TimelinePainter::lane_name(int index, double top) {
     list_.PushClipRect({0, static_cast<float>(top)},
                        {static_cast<float>(scale_.left - 6), static_cast<float>(top + stack_.height)}, true);
     text(30, middle + 1, theme_.text, lane.name);
+    list_.PopClipRect();
+}
+
+/// Letters get smaller with the lane, so that every lane is named.
+void TimelinePainter::compact_name(const std::string& name, double top, bool marked) {
+    constexpr double left = 8, right = 4;
+    const Letters letters = stack_.height >= least_body_lane    ? Letters::body
+                            : stack_.height >= least_small_lane ? Letters::small
+                                                                : Letters::tiny;
+    const double high = letters == Letters::tiny ? 11 : 14, middle = top + (stack_.height - high) / 2;
+    // Names are as high as low lanes and a little more: the first one stays below the ruler.
+    const double name_top = top >= stack_.top ? std::max(middle, stack_.top - 1) : middle;
+    list_.PushClipRect({0, static_cast<float>(stack_.top)},
+                       {static_cast<float>(scale_.left - right), static_cast<float>(view_.height())}, true);
+    text(left, name_top, marked ? theme_.text : theme_.text_2, elided(name, scale_.left - left - right, letters),
+         letters);
     list_.PopClipRect();
 }
 

@@ -11,7 +11,7 @@ inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 40;
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
-                        least_named_lane = 7, least_body_lane = 16;
+                        least_named_lane = 9, least_body_lane = 16;
 inline constexpr double stage_chip_end = 27;
 inline constexpr double faint = 0.25;  ///< share of its colour that stays to what does not stand out
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
@@ -53,8 +53,13 @@ private:
     void transfers(int index, double top);
     void selection();
     void area();
-    void text(double x, double y, const QColor& colour, const std::string& words, bool small = true);
-    float text_width(const std::string& words, bool small = true) const;
+    enum class Letters { body, small, tiny };
+    const ImFont* font(Letters letters) const;
+    void text(double x, double y, const QColor& colour, const std::string& words, Letters letters = Letters::small);
+    float text_width(const std::string& words, Letters letters = Letters::small) const;
+    /// Cut at its end where it is wider than `room`.
+    std::string elided(std::string words, double room, Letters letters) const;
+    void compact_name(const std::string& name, double top, bool marked);
     void box(double x0, double y0, double x1, double y1, ImU32 colour);
     /// Whether it steps back behind what stands out.
     bool is_faint(int lane, const LaneSpan& span) const { return bright_ && !bright_->fits(lane, span); }

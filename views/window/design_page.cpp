@@ -106,6 +106,7 @@ void DesignPage::fill_bottom() {
     bottom_->addTab(why_, tr("Why"));
     bottom_->addTab(planners_, tr("Planners"));
     bottom_->addTab(what_if_, tr("What if"));
+    lane_key_ = new LaneKey(*bottom_, *plan_);  // theirs
 }
 
 /// The link that the plan's end waits for the longest, as it is drawn.
@@ -119,13 +120,31 @@ void DesignPage::show_critical() {
                 if (const auto& name = outcome->problem.line_names[static_cast<std::size_t>(line)];
                     link.from + "->" + link.to == name || link.to + "->" + link.from == name)
                     critical = {link.from, link.to};
-    canvas_->scene_model().show_critical(critical);
+    const bool has_share = !critical.from.empty() && why->iteration_s > 0;
+    canvas_->scene_model().show_critical(critical, has_share ? why->links.front().seconds() / why->iteration_s : 0);
+}
+
+void DesignPage::show_idle(const PlanOutcome* outcome) {
+    PlanIdle idle;
+    if (outcome != nullptr && outcome->timeline.complete) {
+        idle.iteration_s = outcome->timeline.iteration_s;
+        idle.is_outdated = plans_.is_outdated();
+        for (NodeIndex node = 0; node < outcome->problem.nodes(); ++node)
+            idle.idle_s[outcome->problem.node_ids[node]] =
+                idle.iteration_s - outcome->idle.node_busy_s[static_cast<std::size_t>(node)];
+    }
+    inspector_->show_idle(std::move(idle));
 }
 
 void DesignPage::show_plan() {
     const auto outcome = plans_.outcome();
     plan_->show_plan();
     const bool is_pale = !outcome || !outcome->has_plan;
+    show_idle(is_pale ? nullptr : outcome.get());
+    if (const PlanOutcome* drawn = is_pale ? plan_->last_plan() : outcome.get(); drawn != nullptr)
+        lane_key_->show_shares(drawn->idle.share);
+    else
+        lane_key_->show_shares({});
     auto& scene = canvas_->scene_model();
     if (const PlanOutcome* shown = is_pale ? plan_->last_plan() : outcome.get(); shown != nullptr) {
         scene.show_plan(&shown->plan, shown->problem.node_ids, is_pale);
@@ -142,12 +161,14 @@ void DesignPage::show_plan() {
             for (std::size_t n = 0; n < planned.get().memory.size(); ++n)
                 held[shown->problem.node_ids[n]] = planned.get().memory[n];
         }
-        if (shown->refined) what_if_->show_plan(is_pale ? nullptr : outcome, std::move(held));
+        if (shown->refined || !plans_.is_busy())
+            what_if_->show_plan(is_pale ? nullptr : outcome, std::move(held), !plans_.is_busy());
         if (shown->refined && !is_pale) planners_->show_plan(*shown);
     } else {
         scene.show_plan(nullptr, {});
         stages_->show_plan(nullptr);
         inspector_->show_stages({});
+        what_if_->show_plan(nullptr, {}, !plans_.is_busy());
     }
     show_problems();
 }

@@ -14,6 +14,7 @@
 #include "views/plan/stage_lanes.h"
 #include "views/plan/what_if_panel.h"
 #include "views/plan/why_panel.h"
+#include "views/timeline/lane_key.h"
 #include "views/topology/view.h"
 #include "views/window/palette.h"
 #include "views/window/plan_area.h"
@@ -60,6 +61,7 @@ private:
     void fill_bottom();
     void show_plan();
     void show_critical();
+    void show_idle(const PlanOutcome* outcome);
     void show_problems();
     void show_remedies();
     void fill_menu(const Selection& subject, QMenu& menu);
@@ -81,6 +83,7 @@ private:
     PlannerTable* planners_;
     WhatIfPanel* what_if_;
     QTabWidget* bottom_;
+    LaneKey* lane_key_ = nullptr;
     Palette* palette_;
 };
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/lane_key.h"
+
+#include <algorithm>
+
+#include <QEvent>
+#include <QPainter>
+#include <QStyle>
+#include <QTabBar>
+
+#include "views/theme/theme.h"
+#include "views/timeline/colours.h"
+#include "views/timeline/legend.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int key_swatch_wide = 14, key_swatch_high = 10, arrow_room = 14, between_entries = 6;
+constexpr double least_keyed_share = 0.001;  ///< of the plan: what is less is hardly drawn
+
+int key_width(const QString& words) { return QFontMetrics(small_font()).horizontalAdvance(words); }
+
+void draw_swatch(QPainter& painter, const QRectF& box, IdleCause cause) {
+    const QColor ink = cause_ink(theme(), cause, ColourBy::operation);
+    painter.fillRect(box, cause_fill(theme(), cause, ColourBy::operation));
+    if (cause_hatch(cause) >= 0)
+        painter.fillRect(box, cause_brush(theme(), cause, painter.device()->devicePixelRatioF(), ColourBy::operation));
+    else
+        painter.fillRect(QRectF(box.left(), std::floor(box.center().y()), box.width(), 1), ink);
+}
+
+}  // namespace
+
+QString short_cause_words(IdleCause cause) {
+    switch (cause) {
+        case IdleCause::fill_drain: return QObject::tr("fill/drain");
+        case IdleCause::activation: return QObject::tr("activation");
+        case IdleCause::gradient: return QObject::tr("gradient");
+        case IdleCause::link: return QObject::tr("link");
+        case IdleCause::memory: return QObject::tr("memory");
+        case IdleCause::collision: return QObject::tr("collision");
+        case IdleCause::order: return QObject::tr("turn");
+        case IdleCause::all_reduce: return QObject::tr("all-reduce");
+        case IdleCause::optimizer: return QObject::tr("optimizer");
+        case IdleCause::node_down: return QObject::tr("down");
+        case IdleCause::unused: return QObject::tr("unused");
+    }
+    return {};
+}
+
+LaneKey::LaneKey(QTabWidget& tabs, const QWidget& page) : tabs_(tabs), page_(page) {
+    setObjectName("lane_key");
+    setText(tr("Key"));
+    setAccessibleName(tr("What lanes draw"));
+    setToolTip(
+        tr("Work is solid in its stage's colour, backward darker. Hatches: what a node waits for. Press for all"));
+    setPopupMode(InstantPopup);
+    setMenu(legend_menu(this));
+    setAutoRaise(true);
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Expanding);
+    tabs.setCornerWidget(this);
+    tabs.installEventFilter(this);
+    connect(&tabs, &QTabWidget::currentChanged, this, &LaneKey::follow);
+    follow();
+}
+
+void LaneKey::show_shares(const std::array<double, idle_causes>& shares) {
+    causes_.clear();
+    for (std::size_t c = 0; c < idle_causes; ++c)
+        if (shares[c] >= least_keyed_share) causes_.push_back(static_cast<IdleCause>(c));
+    std::stable_sort(causes_.begin(), causes_.end(), [&](IdleCause a, IdleCause b) {
+        return shares[static_cast<std::size_t>(a)] > shares[static_cast<std::size_t>(b)];
+    });
+    follow();
+}
+
+bool LaneKey::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize || event->type() == QEvent::StyleChange) follow();
+    return QToolButton::eventFilter(watched, event);
+}
+
+/// The word alone where not even one cause has room.
+int LaneKey::width_with(std::size_t entries) const {
+    int wide = 2 * size::gap + arrow_room + key_width(text()) + (entries > 0 ? key_width(tr("Idle:")) + size::unit : 0);
+    for (std::size_t i = 0; i < entries; ++i)
+        wide += between_entries + key_swatch_wide + size::unit + key_width(short_cause_words(causes_[i]));
+    return wide;
+}
+
+void LaneKey::follow() {
+    const int room = tabs_.width() - tabs_.tabBar()->sizeHint().width();
+    std::size_t count = causes_.size();
+    while (count > 0 && width_with(count) > room) --count;
+    entries_.assign(causes_.begin(), causes_.begin() + static_cast<std::ptrdiff_t>(count));
+    setVisible(!causes_.empty() && tabs_.currentWidget() == &page_ && width_with(count) <= room);
+    updateGeometry();
+    update();
+}
+
+QSize LaneKey::sizeHint() const { return {isHidden() ? 0 : width_with(entries_.size()), size::row}; }
+
+void LaneKey::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setFont(small_font());
+    const auto write = [&](int x, const QString& words) {
+        painter.setPen(underMouse() || hasFocus() ? theme().text : theme().text_2);
+        painter.drawText(QRect(x, 0, key_width(words) + 1, height()), Qt::AlignLeft | Qt::AlignVCenter, words);
+        return x + key_width(words);
+    };
+    int x = size::gap;
+    if (!entries_.empty()) x = write(x, tr("Idle:")) + size::unit;
+    for (const auto cause : entries_) {
+        draw_swatch(painter, QRectF(x, (height() - key_swatch_high) / 2, key_swatch_wide, key_swatch_high), cause);
+        x = write(x + key_swatch_wide + size::unit, short_cause_words(cause)) + between_entries;
+    }
+    x = write(x, text()) + size::unit;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(theme().text_2, 1.5));
+    const double middle = height() / 2.0;
+    painter.drawPolyline(QPolygonF({{x + 1.0, middle - 1.5}, {x + 4.5, middle + 2}, {x + 8.0, middle - 1.5}}));
+    if (hasFocus()) {
+        painter.setPen(QPen(theme().accent, 1));
+        painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+}
+
+}  // namespace skippipe

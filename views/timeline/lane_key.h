@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <array>
+#include <vector>
+
+#include <QTabWidget>
+#include <QToolButton>
+
+#include "views/timeline/lanes.h"
+
+namespace skippipe {
+
+/// What colours and hatches of a plan's lanes mean: beside the tabs that hold them, as many causes of idling as there
+/// is room for, those that take the most of the plan first. Pressed, it shows all that timelines draw.
+class LaneKey : public QToolButton {
+    Q_OBJECT
+public:
+    /// Of the lanes on that page of the tabs.
+    LaneKey(QTabWidget& tabs, const QWidget& page);
+    /// Idle time by cause, as shares of the plan; all 0: there is no plan.
+    void show_shares(const std::array<double, idle_causes>& shares);
+    /// Causes that have an entry, in this order.
+    const std::vector<IdleCause>& entries() const { return entries_; }
+    QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    bool eventFilter(QObject*, QEvent*) override;
+
+private:
+    void follow();
+    int width_with(std::size_t entries) const;
+
+    QTabWidget& tabs_;
+    const QWidget& page_;
+    std::vector<IdleCause> causes_, entries_;  ///< of the plan; those that have room
+};
+
+/// A cause in a word or two, as it stands in the key.
+QString short_cause_words(IdleCause cause);
+
+}  // namespace skippipe
