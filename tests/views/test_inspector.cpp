@@ -353,6 +353,7 @@ private Q_SLOTS:
         QCOMPARE(label_of("plan_blocks"), QString("Planner chooses blocks"));
         QCOMPARE(label_of("skip_ratio"), QString("Skip ratio"));
         QCOMPARE(label_of("seeds"), QString("Number of seeds"));
+        QCOMPARE(label_of("seconds_per_sample_per_block"), QString("Time per sample per block"));
     }
 };
 

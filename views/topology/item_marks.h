@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Marks and measures that several items of the canvas share.
+#pragma once
+#include <QPainter>
+
+namespace skippipe {
+
+inline constexpr double badge_radius = 7;
+inline constexpr double label_room = 70;  ///< of a name, on each side of its middle
+
+/// Whether the canvas is magnified enough for names.
+bool is_close(const QPainter* painter);
+/// What words are magnified by, so that they stay readable where the canvas is small.
+double text_scale(const QPainter* painter);
+/// An exclamation mark on a disc: 1 a warning, 2 an error, 0 nothing.
+void draw_badge(QPainter* painter, QPointF at, int level);
+
+}  // namespace skippipe

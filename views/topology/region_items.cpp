@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Regions of the canvas and their names.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include <QPainter>
+
+#include "views/theme/theme.h"
+#include "views/topology/item_marks.h"
+#include "views/topology/items.h"
+
+namespace skippipe {
+namespace {
+
+constexpr double name_below = 10;  ///< so much further down a hull reaches, for the nodes' names
+constexpr double handle_radius = 4.5;
+constexpr double folded_radius_px = 17;
+
+double cross(QPointF a, QPointF b) { return a.x() * b.y() - a.y() * b.x(); }
+
+/// The convex hull of these nodes and of the room for their names, clockwise as seen; of none the middle.
+std::vector<QPointF> hull_of(const std::vector<QPointF>& nodes) {
+    std::vector<QPointF> all(nodes);
+    for (const QPointF node : nodes) all.push_back(node + QPointF(0, name_below));
+    if (all.empty()) return {{0, 0}};
+    std::sort(all.begin(), all.end(),
+              [](QPointF a, QPointF b) { return a.x() < b.x() || (a.x() == b.x() && a.y() < b.y()); });
+    std::vector<QPointF> hull;
+    const auto chain = [&](auto from, auto to) {
+        const std::size_t base = hull.size();
+        for (; from != to; ++from) {
+            while (hull.size() >= base + 2 &&
+                   cross(hull.back() - hull[hull.size() - 2], *from - hull[hull.size() - 2]) <= 0)
+                hull.pop_back();
+            hull.push_back(*from);
+        }
+        hull.pop_back();  // the next chain begins there
+    };
+    chain(all.begin(), all.end());
+    chain(all.rbegin(), all.rend());
+    return hull;
+}
+
+/// The outline at `margin` round a convex hull that is clockwise as seen.
+QPainterPath rounded(const std::vector<QPointF>& hull, double margin) {
+    QPainterPath path;
+    if (hull.size() == 1) {
+        path.addEllipse(hull.front(), margin, margin);
+        return path;
+    }
+    const auto degrees_out = [&](std::size_t i) {  // of the side from corner i to the next
+        const QPointF side = hull[(i + 1) % hull.size()] - hull[i];
+        return std::atan2(side.x(), side.y()) * 180 / std::numbers::pi;
+    };
+    for (std::size_t i = 0; i < hull.size(); ++i) {
+        const double before = degrees_out((i + hull.size() - 1) % hull.size()), after = degrees_out(i);
+        const double turn = std::remainder(after - before, 360);
+        const QRectF box(hull[i] - QPointF(margin, margin), QSizeF(2 * margin, 2 * margin));
+        if (i == 0) path.arcMoveTo(box, before);
+        path.arcTo(box, before, turn > 90 ? turn - 360 : turn);  // never to the left
+    }
+    path.closeSubpath();
+    return path;
+}
+
+/// How far a place is from a convex hull; within it: 0.
+double distance_to(const std::vector<QPointF>& hull, QPointF place) {
+    bool is_in = hull.size() > 2;
+    double least = std::hypot(place.x() - hull.front().x(), place.y() - hull.front().y());
+    for (std::size_t i = 0; i < hull.size(); ++i) {
+        const QPointF side = hull[(i + 1) % hull.size()] - hull[i], to = place - hull[i];
+        const double length = QPointF::dotProduct(side, side);
+        const double along = length > 0 ? std::clamp(QPointF::dotProduct(side, to) / length, 0.0, 1.0) : 0;
+        const QPointF away = to - along * side;
+        least = std::min(least, std::hypot(away.x(), away.y()));
+        is_in = is_in && cross(side, to) >= 0;
+    }
+    return is_in ? 0 : least;
+}
+
+}  // namespace
+
+RegionItem::RegionItem(std::string id) : id_(std::move(id)), hull_{QPointF()} {
+    setFlags(ItemIsSelectable);
+    setZValue(-2);
+}
+
+void RegionItem::follow_nodes() {
+    prepareGeometryChange();
+    QPointF sum;
+    for (const auto* node : nodes) sum += node->pos();
+    if (!nodes.empty()) setPos(sum / static_cast<double>(nodes.size()));
+    std::vector<QPointF> places;
+    for (const auto* node : nodes) places.push_back(node->pos() - pos());
+    if (folded_ || places != places_ || area_.isEmpty()) {
+        places_ = std::move(places);
+        hull_ = hull_of(places_);
+        area_ = folded_ ? QPainterPath{} : rounded(hull_, region_margin);
+        if (folded_) area_.addEllipse(QPointF(0, 0), folded_radius_px * pixel_, folded_radius_px * pixel_);
+    }
+    follow_area();
+}
+
+QPointF RegionItem::edge_towards(QPointF scene_place) const {
+    const QPointF way = scene_place - pos();
+    const double length = std::hypot(way.x(), way.y());
+    if (length == 0) return pos();
+    if (folded_) return pos() + way * (folded_radius_px * pixel_ / length);
+    // The middle lies in the hull, and what is further out on the way lies further from it: halving finds the margin.
+    double in = 0, out = area_.boundingRect().width() + area_.boundingRect().height();
+    for (int i = 0; i < 24; ++i) {
+        const double half = (in + out) / 2;
+        (distance_to(hull_, way * (half / length)) < region_margin ? in : out) = half;
+    }
+    return pos() + way * (in / length);
+}
+
+void RegionItem::follow_area() {
+    for (auto* link : links) link->follow_ends();
+    if (folded_)
+        for (auto* node : nodes)
+            for (auto* link : node->links) link->follow_ends();
+    if (label != nullptr) label->follow();
+}
+
+bool RegionItem::fold(bool folded, double zoom) {
+    const double pixel = 1 / zoom;
+    if (folded == folded_ && (!folded || pixel == pixel_)) return false;
+    folded_ = folded;
+    pixel_ = pixel;
+    area_.clear();
+    setZValue(folded ? 2 : -2);  // as its nodes
+    for (auto* node : nodes) {
+        node->setVisible(!folded);
+        for (auto* link : node->links) link->follow_ends();
+    }
+    follow_nodes();
+    return true;
+}
+
+/// A ring of the nodes' stages round their number.
+void RegionItem::paint_folded(QPainter& painter) const {
+    const Theme& t = theme();
+    painter.save();
+    painter.scale(pixel_, pixel_);
+    const bool holds_selected =
+        std::any_of(nodes.begin(), nodes.end(), [](const auto* n) { return n->holds_selection; });
+    painter.setPen(isSelected() || link_target || holds_selected ? QPen(t.accent, 3) : QPen(t.text_2, 1.5));
+    painter.setBrush(t.surface_2);
+    painter.drawEllipse(QPointF(0, 0), folded_radius_px, folded_radius_px);
+    std::map<int, int> of_stage;
+    for (const auto* node : nodes) ++of_stage[node->stage];
+    constexpr double ring = folded_radius_px - 4;
+    double from = 90;
+    for (const auto& [stage, count] : of_stage) {
+        const double span = 360.0 * count / static_cast<double>(nodes.size());
+        painter.setPen(QPen(stage >= 0 ? t.stage(stage) : t.line, 4, Qt::SolidLine, Qt::FlatCap));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawArc(QRectF(-ring, -ring, 2 * ring, 2 * ring), static_cast<int>(std::lround(16 * from)),
+                        static_cast<int>(std::lround(-16 * span)));
+        from -= span;
+    }
+    painter.setPen(t.text);
+    painter.setFont(bold_font());
+    painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter, QString::number(nodes.size()));
+    int fault = 0;
+    bool down = false, fails = false;
+    for (const auto* node : nodes) {
+        fault = std::max(fault, node->fault_level);
+        down = down || node->down;
+        fails = fails || node->fails;
+    }
+    constexpr double out = folded_radius_px * 0.75;
+    draw_badge(&painter, {out, -out}, fault);
+    if (down || fails) {
+        painter.translate(-out, -out);
+        painter.setPen(QPen(t.bad, 1));
+        painter.setBrush(down ? t.bad : t.surface);
+        painter.drawEllipse(QPointF(0, 0), badge_radius, badge_radius);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(down ? t.surface : t.bad);
+        painter.drawPolygon(failure_flash());
+    }
+    painter.restore();
+}
+
+QRectF RegionItem::boundingRect() const { return area_.boundingRect().adjusted(-3, -3, 3, 3); }
+
+void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    if (folded_) return paint_folded(*painter);
+    const Theme& t = theme();
+    painter->setPen(isSelected() || link_target ? QPen(t.accent, 2)
+                    : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
+                                                : QPen(t.surface, 2));  // those that lie on each other stay two
+    painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
+    painter->drawPath(area_);
+}
+
+RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region), has_handle_(has_handle) {
+    setZValue(1.7);  // above what flows, below nodes
+    setAcceptedMouseButtons(Qt::NoButton);
+}
+
+QRectF RegionLabel::boundingRect() const {
+    QRectF area = region_.boundingRect().translated(region_.pos());
+    if (!region_.is_folded()) area.translate(side_ * std::max(0.0, area.width() / 2 - region_margin), 0);
+    if (region_.is_folded()) {
+        const double pixel = region_.pixel(), top = below_ ? area.bottom() : area.top() - 20 * pixel;
+        return {area.center().x() - label_room * pixel, top, 2 * label_room * pixel, 20 * pixel};
+    }
+    return {area.center().x() - label_room, below_ ? area.bottom() - 8 : area.top() - 14, 2 * label_room, 28};
+}
+
+/// The name's ground, as the canvas shows it where words are magnified by `scale`.
+QRectF RegionLabel::words(double scale) const {
+    QFont font = small_font();
+    font.setPixelSize(static_cast<int>(std::lround(size::small_text * scale)));
+    QRectF box = QRectF(QFontMetrics(font).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
+    box.moveCenter(boundingRect().center());
+    return box;
+}
+
+double RegionLabel::scale(double zoom) const {
+    return region_.is_folded() ? region_.pixel() : 1 / std::clamp(zoom, least_text_zoom, 1.0);
+}
+
+QRectF RegionLabel::words_box() const { return words(region_.is_folded() ? region_.pixel() : 1); }
+
+QRectF RegionLabel::words_and_handle_box() const {
+    const double pixel = region_.is_folded() ? region_.pixel() : 1;
+    return words_box().adjusted(0, 0, has_handle_ ? 2 * (handle_radius + 3) * pixel : 0, 0);
+}
+
+QPainterPath RegionLabel::shape() const {
+    QPainterPath path;
+    path.addRect(words_box());
+    return path;
+}
+
+QPointF RegionLabel::handle(double zoom) const {
+    const QRectF box = words(scale(zoom));
+    const double pixel = region_.is_folded() ? region_.pixel() : 1;
+    return {box.right() + (handle_radius + 3) * pixel, box.center().y()};
+}
+
+bool RegionLabel::on_handle(QPointF scene_place, double zoom) const {
+    if (!has_handle_) return false;
+    const QPointF d = scene_place - handle(zoom);
+    return std::hypot(d.x(), d.y()) <= (handle_radius + 3) * (region_.is_folded() ? region_.pixel() : 1);
+}
+
+void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    if (!is_close(painter) && !region_.is_folded()) return;
+    const Theme& t = theme();
+    const QColor ground = mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1);
+    const double magnified = scale(painter->worldTransform().m11());
+    QFont font = small_font();
+    font.setPixelSize(static_cast<int>(std::lround(size::small_text * magnified)));
+    painter->setFont(font);
+    const QRectF box = words(magnified);
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(ground);
+    painter->drawRoundedRect(box, size::radius, size::radius);
+    painter->setPen(t.text_2);
+    painter->drawText(box, Qt::AlignCenter, QString::fromStdString(region_.id()));
+    if (has_handle_) {
+        painter->setPen(QPen(region_.isSelected() || region_.link_target ? t.accent : t.text_2, 1.5));
+        painter->setBrush(t.surface);
+        const double radius = handle_radius * (region_.is_folded() ? region_.pixel() : 1);
+        painter->drawEllipse(handle(painter->worldTransform().m11()), radius, radius);
+    }
+    draw_badge(painter, {box.left() - badge_radius, box.center().y()}, region_.fault_level);
+}
+
+}  // namespace skippipe
