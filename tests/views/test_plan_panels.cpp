@@ -322,7 +322,8 @@ private Q_SLOTS:
         auto w = window();
         w->document().start_new(six_in_two_regions());
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
-        const QString plan = w->design_page().figures().text(), why = w->design_page().why().summary().text();
+        const QString plan = w->design_page().figures().text(),
+                      why = w->design_page().why().summary().text().replace("&nbsp;", " ");
         QVERIFY2(plan.contains("Bound, any placement") && !plan.contains("these stages"), qPrintable(plan));
         QVERIFY2(why.contains("Bound, these stages") && !why.contains("any placement"), qPrintable(why));
         QVERIFY(w->design_page().figures().toolTip().contains("Why says"));

@@ -167,9 +167,10 @@ void WhyPanel::show_why(const Explanation& why) {
         if (seconds > 0) parts << figure(name, share(seconds));
     // The plan's own line holds it against another one: of any placement.
     if (why.placed.seconds > 0)
-        parts << figure(
-            tr("Bound, these stages"),
-            tr("%1, %2 above").arg(duration(why.placed.seconds), percent(why.placed_gap()).toHtmlEscaped()));
+        parts << figure(tr("Bound, these stages").replace(' ', "&nbsp;"),  // whole on its line
+                        tr("%1, %2 above")
+                            .arg(duration(why.placed.seconds), percent(why.placed_gap()).toHtmlEscaped())
+                            .replace(' ', "&nbsp;"));
     summary_->setText(parts.join(" &nbsp; "));
     summary_->setToolTip(
         tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n"

@@ -15,9 +15,9 @@ constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
 bool is_close(const QPainter* painter) { return painter->worldTransform().m11() >= 0.35; }
 
-double text_scale(const QPainter* painter) {
-    return 1 / std::clamp(painter->worldTransform().m11(), least_text_zoom, 1.0);
-}
+double text_scale(double zoom) { return 1 / std::clamp(zoom, least_text_zoom, 1.0); }
+
+double text_scale(const QPainter* painter) { return text_scale(painter->worldTransform().m11()); }
 
 void draw_badge(QPainter* painter, QPointF at, int level) {
     if (level == 0) return;

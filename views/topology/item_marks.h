@@ -11,6 +11,7 @@ inline constexpr double label_room = 70;  ///< of a name, on each side of its mi
 /// Whether the canvas is magnified enough for names.
 bool is_close(const QPainter* painter);
 /// What words are magnified by, so that they stay readable where the canvas is small.
+double text_scale(double zoom);
 double text_scale(const QPainter* painter);
 /// An exclamation mark on a disc: 1 a warning, 2 an error, 0 nothing.
 void draw_badge(QPainter* painter, QPointF at, int level);

@@ -222,9 +222,7 @@ QRectF RegionLabel::words(double scale) const {
     return box;
 }
 
-double RegionLabel::scale(double zoom) const {
-    return region_.is_folded() ? region_.pixel() : 1 / std::clamp(zoom, least_text_zoom, 1.0);
-}
+double RegionLabel::scale(double zoom) const { return region_.is_folded() ? region_.pixel() : text_scale(zoom); }
 
 QRectF RegionLabel::words_box() const { return words(region_.is_folded() ? region_.pixel() : 1); }
 
