@@ -23,6 +23,7 @@ int key_width(const QString& words) { return QFontMetrics(small_font()).horizont
 void draw_swatch(QPainter& painter, const QRectF& box, IdleCause cause) {
     const QColor ink = cause_ink(theme(), cause, ColourBy::operation);
     painter.fillRect(box, cause_fill(theme(), cause, ColourBy::operation));
+    painter.setBrushOrigin(box.topLeft());  // the same piece of a hatch wherever it stands
     if (cause_hatch(cause) >= 0)
         painter.fillRect(box, cause_brush(theme(), cause, painter.device()->devicePixelRatioF(), ColourBy::operation));
     else
