@@ -35,7 +35,7 @@ double iterations_over(const Metric& metric) {
 
 double work_at(const Metric& metric, WorkAxis axis, const Accounting* iteration) {
     switch (axis) {
-        case WorkAxis::iteration: return metric.iteration;
+        case WorkAxis::iteration: return iterations_over(metric);
         case WorkAxis::tokens: return static_cast<double>(metric.tokens);
         case WorkAxis::microbatches: return iterations_over(metric) * static_cast<double>(iteration->microbatches);
         case WorkAxis::block_flops: return iterations_over(metric) * iteration->block_flops();

@@ -133,7 +133,7 @@ private Q_SLOTS:
         QCOMPARE(idle.size(), 3U);
         QCOMPARE(idle[2], (CurvePoint{30, 25}));
         const auto bytes = curve_points(run, "bytes_sent", WorkAxis::iteration);
-        QCOMPARE(bytes.back(), (CurvePoint{2, 6e6}));
+        QCOMPARE(bytes.back(), (CurvePoint{3, 6e6}));
         RunData unexplained = run;
         unexplained.idle_of_iteration.clear();
         unexplained.iteration.reset();
@@ -221,9 +221,9 @@ private Q_SLOTS:
         panel.set_metrics({"perplexity", "iteration_s"});
         panel.show_runs(borrowed({&first, &second}), 1);
         QCOMPARE(panel.charts().size(), 2U);
-        panel.charts()[0]->set_crosshair(3.2);
+        panel.charts()[0]->set_crosshair(4.2);
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  300\nRun 2, gpipe  301"));
-        panel.charts()[0]->set_crosshair(9);
+        panel.charts()[0]->set_crosshair(10);
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  166\nRun 2, gpipe"));  // it ended before
         Q_EMIT panel.charts()[0]->hovered(2);
         QCOMPARE(plain(panel.charts()[1]->readout()), QString("Run 1, gpipe  10.0 s\nRun 2, gpipe  10.0 s"));
@@ -311,7 +311,7 @@ private Q_SLOTS:
         QVERIFY(panel.x_range().second > 13);
     }
 
-    /// The first iteration stands at 0, which has no logarithm: it is left out, and the others are drawn.
+    /// The first validation stands at 0, which has no logarithm: it is left out, and the others are drawn.
     void logarithms_go_around_zero() {
         const RunData run = run_of(1, 11);
         CurvePanel panel;
@@ -319,7 +319,8 @@ private Q_SLOTS:
         panel.show_runs(borrowed({&run}));
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
-        QCOMPARE(panel.charts()[0]->set().curves.front().points.front().x, 0.0);
+        QCOMPARE(panel.charts()[0]->set().curves.front().points.front().x, 1.0);
+        QCOMPARE(panel.charts()[0]->set().curves.back().points.front().x, 0.0);
         QAction* log_x = nullptr;
         for (auto* action : panel.findChild<QToolButton*>("curve_view")->menu()->actions())
             if (action->text() == "Logarithmic x") log_x = action;
@@ -384,7 +385,7 @@ private Q_SLOTS:
         const auto lines = QString::fromUtf8(panel.exported(CurveFormat::csv)).split('\n', Qt::SkipEmptyParts);
         QCOMPARE(lines.size(), 1 + 2 * (4 + 2) + 2 * 4);
         QCOMPARE(lines[0], QString("metric,run,curve,x,value"));
-        QCOMPARE(lines[1], QString("loss,1,\"Run 1, gpipe\",0,6"));
+        QCOMPARE(lines[1], QString("loss,1,\"Run 1, gpipe\",1,6"));
         const QByteArray svg = panel.exported(CurveFormat::svg);
         QXmlStreamReader xml(svg);
         int lines_drawn = 0, marks = 0, dashed = 0;
@@ -442,7 +443,7 @@ private Q_SLOTS:
         panel.show_runs(borrowed({&first, &second}), 1);
         auto& chart = *panel.charts()[0];
         QCOMPARE(chart.readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
-        chart.set_crosshair(2);
+        chart.set_crosshair(3);
         QVERIFY2(chart.readout().startsWith("Run 1, gpipe  5.80\nRun 2, gpipe  5.80"), qPrintable(chart.readout()));
         QVERIFY(chart.set().y_label.contains("validation"));
         panel.show_runs(borrowed({&first}));
@@ -477,7 +478,7 @@ private Q_SLOTS:
         };
         QTRY_COMPARE(chart.end_words(), (QStringList{label(2, 4), label(1, 10)}));
         chart.set_x_range(6, 8);
-        QTRY_COMPARE(chart.end_words(), QStringList{label(1, 8)});  // the other has ended
+        QTRY_COMPARE(chart.end_words(), QStringList{label(1, 7)});  // the other has ended
         QCOMPARE(panel.key_text(), QString("Run 1, gpipe\nRun 2, gpipe"));
         panel.show_runs(borrowed({&first}));
         QTRY_VERIFY(chart.end_words().contains(label(1, 10).section("  ", 1)));

@@ -80,7 +80,7 @@ private Q_SLOTS:
                     .startsWith("Equal network time. At 20.0 s, validation loss: run 1 3.00, run 2 3.00."));
         QCOMPARE(words_of(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));
         QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration)
-                    .startsWith("Equal iterations of 30 microbatches each. At iteration 1, training loss:"));
+                    .startsWith("Equal iterations of 30 microbatches each. At iteration 2, training loss:"));
         auto uneven = runs;
         uneven[1].iteration->microbatches = 60;
         QVERIFY(words_of(uneven, 1, "loss", WorkAxis::iteration)

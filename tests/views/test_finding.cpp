@@ -91,7 +91,7 @@ private Q_SLOTS:
         auto* line = bar->findChild<QLineEdit*>("find");
         QTest::keyClicks(line, "memory");
         QTRY_VERIFY(bar->found() != nullptr);
-        QVERIFY2(bar->words().startsWith("2, in all"), qPrintable(bar->words()));
+        QVERIFY2(bar->words().startsWith("2 found, "), qPrintable(bar->words()));
         QTest::keyClick(line, Qt::Key_Return);
         QVERIFY(view->selected_gap() && view->selected_lane() == 0);
         QVERIFY(bar->words().startsWith("1 of 2"));

@@ -121,12 +121,15 @@ private Q_SLOTS:
         const QString state = window.bar().state_words();
         for (const auto workspace : {MainWindow::watch, MainWindow::compare}) {
             window.show_workspace(workspace);
-            QCOMPARE(window.bar().state_words(), QString("Draft"));
+            QVERIFY2(window.bar().state_words().startsWith("Draft: "), qPrintable(window.bar().state_words()));
+            QVERIFY(!window.bar().skip_ratio().isVisible());
+            QCOMPARE(window.bar().findChild<QLabel*>("subject")->text(), QString("No run yet"));
             QCoreApplication::processEvents();
             QCOMPARE(window.width(), 1024);
         }
         window.show_workspace(MainWindow::design);
         QCOMPARE(window.bar().state_words(), state);
+        QVERIFY(window.bar().skip_ratio().isVisible() && !window.bar().findChild<QLabel*>("subject")->isVisible());
     }
 
     void every_bundled_experiment_is_a_template() {

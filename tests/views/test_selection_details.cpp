@@ -107,9 +107,11 @@ private Q_SLOTS:
     void a_microbatch_has_its_way() {
         auto data = std::make_shared<TimelineData>();
         data->set_lanes({"a", "b"});
+        data->set_stage(0, 0);
+        data->set_stage(1, 2);
         const auto span = [&](SpanKind kind, int node, int to, double start_s, double end_s, std::int64_t row) {
-            data->add(Span{kind, NodeIndex(node), NodeIndex(to), StageIndex(0), MicrobatchIndex(3), start_s, start_s,
-                           end_s, 0},
+            data->add(Span{kind, NodeIndex(node), NodeIndex(to), StageIndex(2 * node), MicrobatchIndex(3), start_s,
+                           start_s, end_s, 0},
                       0, 10, row);
         };
         span(SpanKind::forward, 0, -1, 1, 2, 0);
@@ -120,9 +122,11 @@ private Q_SLOTS:
         data->finish();
         const auto details = microbatch_details(3, {0, 20, 10}, *data);
         QCOMPARE(value_of(details, "Way"), QString::fromUtf8("a → b"));
+        QCOMPARE(value_of(details, "Stages"), QStringLiteral("0, 2"));
+        QCOMPARE(value_of(details, "Skips"), QStringLiteral("1"));
         QCOMPARE(value_of(details, "Under way"),
                  QStringLiteral("8.00 s, from 1.00 s to 9.00 s after the iteration's start"));
-        QCOMPARE(value_of(details, "Of that"), QStringLiteral("50.0 % computed, 12.5 % on lines, 37.5 % waiting"));
+        QCOMPARE(value_of(details, "Of that"), QStringLiteral("50.0 % computing, 12.5 % being sent, 37.5 % waiting"));
         QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Way").isEmpty());
     }
 

@@ -78,7 +78,7 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
         row.deltas << (!differs                            ? QString{}
                        : kind.compared == Compared::points ? change_in_points(*now - *base)
                        : *base != 0                        ? change(*now / *base - 1)
-                                                           : QString{});
+                                                           : QStringLiteral("+") + words(*now));
         row.verdicts.push_back(differs && is_sure ? verdict(*now, *base, kind.better) : Verdict::none);
     }
     row.best = best_of(runs, value, kind.better);
@@ -177,6 +177,13 @@ QString describe(DifferenceSection section) {
     return {};
 }
 
+bool train_the_same(const std::vector<const RunData*>& runs) {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) {
+        const auto &a = run->experiment, &b = runs.front()->experiment;
+        return a.model == b.model && a.data == b.data;
+    });
+}
+
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) {
     std::vector<DifferenceRow> rows;
     if (runs.empty()) return rows;
@@ -239,6 +246,11 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     }
     finish(state);
     rows.push_back(std::move(state));
+    if (!train_the_same(runs))  // neither better nor worse: it is other work
+        for (auto& row : rows) {
+            std::fill(row.verdicts.begin(), row.verdicts.end(), Verdict::none);
+            row.best = -1;
+        }
     std::erase_if(rows, [](const DifferenceRow& row) {
         return row.is_metric && std::all_of(row.values.begin(), row.values.end(), [](auto& v) { return v.isEmpty(); });
     });

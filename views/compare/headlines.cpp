@@ -10,6 +10,7 @@
 
 #include "core/analysis/loss_race.h"
 #include "core/analysis/ranking.h"
+#include "views/compare/differences.h"
 #include "views/curves/curve_data.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
@@ -18,29 +19,57 @@
 namespace skippipe {
 namespace {
 
-/// "skip ratio 0.25 instead of 0, ... and 2 more": what one run has and another has not; empty: nothing.
-QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
-    constexpr qsizetype most_named = 3;
-    QStringList named;
+constexpr qsizetype most_differences = 3;
+
+/// What one run has and another has not: a parameter's name, its value, and the other's.
+struct Instead {
+    QString name, own, its;
+    bool is_failures = false;
+};
+std::vector<Instead> differences_of(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
+    std::vector<Instead> found;
     for (const auto& parameter : folded(differing(runs))) {
-        QString own = parameter.values[static_cast<qsizetype>(one)],
-                its = parameter.values[static_cast<qsizetype>(other)];
-        if (parameter.pointer == "/pipeline/skip_ratio")  // what was trained with
-            own = QString::number(skip_ratio_of(*runs[one])), its = QString::number(skip_ratio_of(*runs[other]));
-        if (own != its && parameter.pointer != "/name" && parameter.pointer != "/description")
-            named << (parameter.pointer == "/failures" && own == QObject::tr("none")
-                          ? QObject::tr("no failures instead of \"%1\"").arg(its)
-                          : QObject::tr("%1 %2 instead of %3").arg(in_sentence(parameter.name), own, its));
+        Instead row{in_sentence(parameter.name), parameter.values[static_cast<qsizetype>(one)],
+                    parameter.values[static_cast<qsizetype>(other)], parameter.pointer == "/failures"};
+        if (parameter.pointer == "/pipeline/skip_ratio") {  // what was trained with
+            row.own = QString::number(skip_ratio_of(*runs[one]));
+            row.its = QString::number(skip_ratio_of(*runs[other]));
+        }
+        if (row.own != row.its && parameter.pointer != "/name" && parameter.pointer != "/description")
+            found.push_back(std::move(row));
     }
-    const auto more = named.size() - most_named;
-    return named.mid(0, most_named).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
+    return found;
+}
+
+QString listed(const QStringList& all) {
+    const auto more = all.size() - most_differences;
+    return all.mid(0, most_differences).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
+}
+
+/// "skip ratio 0.25 instead of 0, ... and 2 more"; empty: nothing differs.
+QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
+    QStringList named;
+    for (const auto& [name, own, its, is_failures] : differences_of(runs, one, other))
+        named << (is_failures && own == QObject::tr("none") ? QObject::tr("no failures instead of \"%1\"").arg(its)
+                                                            : QObject::tr("%1 %2 instead of %3").arg(name, own, its));
+    return listed(named);
+}
+
+/// "skip ratio 0, planner gpipe": what the one has that the other has not.
+QString own_words(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
+    QStringList named;
+    for (const auto& [name, own, its, is_failures] : differences_of(runs, one, other))
+        named << (is_failures && own == QObject::tr("none") ? QObject::tr("no failures")
+                                                            : QObject::tr("%1 %2").arg(name, own));
+    return listed(named);
 }
 
 constexpr double as_long = 1.005;  ///< of the quickest: in three digits it is 1.00
 
-/// "run 4 takes 1.32 x as long, run 3 4.20 x", the next first; `seconds` of each run.
-QString behind_words(const std::vector<const RunData*>& runs, const std::vector<double>& seconds,
-                     std::size_t quickest) {
+/// "run 4 takes 1.32 x as long (skip ratio 0), run 3 4.20 x (planner gpipe)", the next first, each with what it has
+/// where that is wanted; `seconds` of each run.
+QString behind_words(const std::vector<const RunData*>& runs, const std::vector<double>& seconds, std::size_t quickest,
+                     bool reasons) {
     constexpr std::size_t most_named = 4;
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -50,19 +79,16 @@ QString behind_words(const std::vector<const RunData*>& runs, const std::vector<
     for (std::size_t i = 0; i < std::min(most_named, others.size()); ++i) {
         const RunId run = runs[others[i]]->info.id;
         const double ratio = seconds[others[i]] / seconds[quickest];
-        const QString times = QObject::tr("%1\u00A0× as long").arg(three_digits(ratio));
-        words << (i == 0 ? QObject::tr("run %1 takes %2").arg(run).arg(ratio < as_long ? QObject::tr("as long") : times)
+        const QString times = three_digits(ratio);
+        words << (i == 0            ? (ratio < as_long ? QObject::tr("run %1 takes as long").arg(run)
+                                                       : QObject::tr("run %1 takes %2\u00A0× as long").arg(run).arg(times))
                   : ratio < as_long ? QObject::tr("run %1 as long").arg(run)
-                                    : QObject::tr("run %1 %2\u00A0×").arg(run).arg(three_digits(ratio)));
+                                    : QObject::tr("run %1 %2\u00A0×").arg(run).arg(times));
+        if (const QString own = reasons ? own_words(runs, others[i], quickest) : QString{}; !own.isEmpty())
+            words.back() += QStringLiteral(" (%1)").arg(own);
     }
     if (others.size() > most_named) words << QObject::tr("%1 more longer still").arg(others.size() - most_named);
     return words.join(QStringLiteral(", "));
-}
-
-/// ". It has skip ratio 0.25 instead of 0"; empty where nothing differs.
-QString reason_words(const std::vector<const RunData*>& runs, std::size_t quickest, std::size_t slowest) {
-    const QString why = instead_words(runs, quickest, slowest);
-    return why.isEmpty() ? why : QObject::tr(". It has %1").arg(why);
 }
 
 /// Who is first at the loss that all get to, by network time: what the shorter iteration and the lower loss come to.
@@ -83,12 +109,10 @@ std::optional<Headline> soonest_one(const std::vector<const RunData*>& runs) {
     if (!race.target || runs.size() < 2 || seconds.size() != runs.size()) return std::nullopt;
     const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
     if (*least <= 0 || *least == *most) return std::nullopt;
-    const auto quickest = static_cast<std::size_t>(least - seconds.begin()),
-               slowest = static_cast<std::size_t>(most - seconds.begin());
+    const auto quickest = static_cast<std::size_t>(least - seconds.begin());
     const QString loss = metric == "loss" ? QObject::tr("training loss") : QObject::tr("validation loss");
     return Headline{QObject::tr("Soonest at a %1 of %2").arg(loss, three_digits(*race.target)), runs[quickest]->info.id,
-                    duration(*least),
-                    capitalised(behind_words(runs, seconds, quickest)) + reason_words(runs, quickest, slowest)};
+                    duration(*least), capitalised(behind_words(runs, seconds, quickest, true))};
 }
 
 Headline best_one(const std::vector<const RunData*>& runs, const Ranking& ranking) {
@@ -127,9 +151,7 @@ Headline quickest_one(const std::vector<const RunData*>& runs, const Paces& pace
     std::transform(runs.begin(), runs.end(), seconds.begin(),
                    [](const RunData* run) { return *run->info.iteration_s; });
     return {QObject::tr("Shortest iteration of the network"), runs[paces.quickest]->info.id,
-            duration(seconds[paces.quickest]),
-            capitalised(behind_words(runs, seconds, paces.quickest)) +
-                (reason ? reason_words(runs, paces.quickest, paces.slowest) : QString{})};
+            duration(seconds[paces.quickest]), capitalised(behind_words(runs, seconds, paces.quickest, reason))};
 }
 
 }  // namespace
@@ -140,6 +162,11 @@ std::vector<Headline> headlines(const std::vector<const RunData*>& runs) {
     for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
     const auto ranking = rank_runs(ranked);
     if (!ranking) return {};
+    if (ranking->by == Ranking::By::loss && !train_the_same(runs))
+        return {
+            {QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"),
+             QObject::tr("These runs train different models, or on different data: their losses and times do not say "
+                         "which run is better")}};
     std::vector<Headline> lines;
     const auto soonest = ranking->by == Ranking::By::loss ? soonest_one(runs) : std::nullopt;
     if (soonest) lines.push_back(*soonest);

@@ -62,7 +62,7 @@ std::span<const CurveMetric> curve_metrics() {
                                               {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
                                               {"iteration_s", "Iteration time", "Iteration (network time)"},
                                               {"idle_share", "Idle share", "Idle share of nodes' time (%)"},
-                                              {"bytes_sent", "Bytes sent", "Bytes sent so far"}};
+                                              {"bytes_sent", "Bytes sent", "Sent so far (bytes)"}};
     return metrics;
 }
 

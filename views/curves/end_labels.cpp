@@ -26,6 +26,8 @@ constexpr double long_from = 1e4;  ///< that has a prefix
 
 QString value_words(const CurveSet& set, double y) {
     if (set.y_is_time) return duration(y);
+    if (set.choice.metric == "idle_share") return percent(y / 100);
+    if (set.choice.metric == "bytes_sent") return quantity(y, QStringLiteral("B"));
     return std::abs(y) < long_from ? three_digits(y) : quantity(y, {});
 }
 

@@ -23,7 +23,7 @@ constexpr int cause_bar = 12, low_row = 19;  ///< pixels; rows are as low where 
 constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
 
-/// Draws a cause beside the longest one as a bar of its colour.
+/// Draws a cause's share of the time as a bar of its colour.
 class BarDelegate final : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -124,7 +124,7 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
         auto* words = new QTableWidgetItem(cause_words(static_cast<IdleCause>(cause)));
         words->setToolTip(words->text());
         auto* bar = new QTableWidgetItem;
-        bar->setData(share_role, shares[cause] / shares[order.front()]);  // the longest cause fills its bar
+        bar->setData(share_role, shares[cause]);  // of the time: a whole bar is all of it
         bar->setData(cause_role, static_cast<int>(cause));
         auto* number = new QTableWidgetItem(percent(shares[cause]));
         number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);

@@ -2,6 +2,7 @@
 #include "views/idle/what_helps.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <QObject>
 #include <QStringList>
@@ -36,41 +37,54 @@ QString thing_words(const WhatIf& what) {
     return name;
 }
 
-/// What other ways to sum gradients would take, where the iteration ends with them; none where it does not, or none
-/// helps.
-QStringList sums_words(const Problem& problem, const Plan& plan, const Timeline& timeline, const Explanation& why,
-                       WireType wire) {
-    QStringList lines;
-    const double share = why.all_reduce_s / timeline.iteration_s;
-    if (share < worth_saying) return lines;
-    lines << QObject::tr("Sums of gradients alone take %1 of the iteration").arg(percent(share));
+/// A change that was tried, and what it does to an iteration.
+struct Tried {
+    QString what;
+    double change = 0;  ///< as a share of it
+};
+
+/// Of the node, of what all ask, and of other ways to sum gradients.
+std::vector<Tried> tried(const Problem& problem, const Plan& plan, const Timeline& timeline, const Explanation& why,
+                         const std::string& node, WireType wire) {
+    std::vector<Tried> all;
+    if (const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), node);
+        place != problem.node_ids.end())
+        for (const auto& what :
+             node_what_ifs(problem, plan, timeline, NodeIndex(static_cast<int>(place - problem.node_ids.begin()))))
+            if (what.complete) all.push_back({thing_words(what), what.change});
+    for (const auto& what : why.what_ifs) {
+        const auto is_known = [&](const Tried& one) { return one.what == thing_words(what); };
+        if (what.complete && what.change < -worth_saying && std::none_of(all.begin(), all.end(), is_known))
+            all.push_back({thing_words(what), what.change});
+    }
     for (const auto& other : other_reductions(problem, plan, timeline, wire))
         if (other.complete && other.rule != AllReduceRule::free && other.change < -worth_saying)
-            lines << QObject::tr("%1: %2").arg(reduction_words(other), change_words(other.change));
-    return lines;
+            all.push_back({reduction_words(other), other.change});
+    std::stable_sort(all.begin(), all.end(), [](const Tried& a, const Tried& b) { return a.change < b.change; });
+    return all;
 }
 
 }  // namespace
 
 QStringList what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
+    constexpr qsizetype most = 5;
     const Timeline timeline = evaluate(problem, plan);
     if (!timeline.complete) return {QObject::tr("The plan does not come to its end")};
-    QStringList lines;
-    const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), node);
-    if (place != problem.node_ids.end())
-        for (const auto& what :
-             node_what_ifs(problem, plan, timeline, NodeIndex(static_cast<int>(place - problem.node_ids.begin()))))
-            if (what.complete) lines << QObject::tr("%1: %2").arg(thing_words(what), change_words(what.change));
     const auto why = explain(problem, plan, timeline);
-    const auto best =
-        std::find_if(why.what_ifs.begin(), why.what_ifs.end(), [](const WhatIf& w) { return w.complete; });
-    if (best != why.what_ifs.end() && best->change < -worth_saying)
-        lines << QObject::tr("Most of all %1: %2").arg(thing_words(*best), change_words(best->change));
-    else
-        lines << QObject::tr(
-                     "No node or link alone, twice as fast, gives even %1: what it waits for is spread over many")
-                     .arg(percent(worth_saying));
-    return lines << sums_words(problem, plan, timeline, why, wire);
+    QStringList gains, without;
+    for (const auto& [what, change] : tried(problem, plan, timeline, why, node, wire)) {
+        if (change < -worth_saying && gains.size() < most)
+            gains << QObject::tr("%1: %2").arg(what, change_words(change));
+        else if (change >= -worth_saying)
+            without << what;
+    }
+    const bool any_single = std::any_of(why.what_ifs.begin(), why.what_ifs.end(), [](const WhatIf& what) {
+        return what.complete && what.change < -worth_saying;
+    });
+    if (!any_single) without << QObject::tr("any one node or link faster");
+    if (!without.isEmpty())
+        gains << QObject::tr("Less than %1\u2009% each: %2").arg(100 * worth_saying).arg(without.join("; "));
+    return gains;
 }
 
 }  // namespace skippipe

@@ -6,6 +6,7 @@
 
 #include <QStringList>
 
+#include "core/experiment/describe.h"
 #include "core/planner/explain/node_what_ifs.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/reduction_key.h"

@@ -56,6 +56,12 @@ QString state_words(const RunInfo& run) {
     return capitalised(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
 }
 
+QString run_title(const RunInfo& run) {
+    return QObject::tr("Run %1, %2, %3, %4")
+        .arg(run.id)
+        .arg(QString::fromStdString(run.name), QString::fromStdString(run.planner), state_words(run).toLower());
+}
+
 void RunTable::set_runs(const std::vector<RunInfo>& runs) {
     const bool same = std::equal(runs.begin(), runs.end(), runs_.begin(), runs_.end(),
                                  [](const auto& a, const auto& b) { return a.id == b.id; });

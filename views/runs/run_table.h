@@ -94,5 +94,7 @@ private:
 
 /// "finished", "died", ... for people, and the theme's colour for it.
 QString state_words(const RunInfo& run);
+/// "Run 5, Churn, skippipe-joint, finished".
+QString run_title(const RunInfo& run);
 
 }  // namespace skippipe

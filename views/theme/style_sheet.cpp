@@ -49,6 +49,7 @@ QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTe
 QLineEdit[faulty="true"], QComboBox[faulty="true"] { border: 1px solid @bad; }
 QComboBox:disabled, QDoubleSpinBox:disabled { color: @text2; background: @surface2; }
 QLineEdit:disabled { background: @surface2; }
+QLabel#subject { font-size: 16px; font-weight: 600; color: @text; }
 QLineEdit[role="name"] { border: 1px solid transparent; background: transparent; font-size: 16px; font-weight: 600; }
 QLineEdit[role="name"]:hover { border: 1px solid @line; }
 QLineEdit[role="name"]:focus { border: 1px solid @accent; background: @surface; }

@@ -15,7 +15,8 @@ enum class DetailLink { none, node, microbatch, stage, iteration, cause, helps }
 /// "Microbatch" "7"; without a name it is a sentence.
 struct Detail {
     QString name, value;
-    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`, `helps`: of all of it
+    DetailLink link =
+        DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`, `helps`: of all of it
 };
 
 struct Details {

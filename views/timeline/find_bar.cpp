@@ -156,8 +156,8 @@ void FindBar::say() {
     if (!found_) return words_->setText(tr("What is looked for: kinds, waits, numbers, lengths, nodes"));
     if (found_->spans.empty()) return words_->setText(tr("Nothing found"));
     const QString place =
-        at_ < 0 ? QString::number(found_->spans.size()) : tr("%1 of %2").arg(at_ + 1).arg(found_->spans.size());
-    words_->setText(tr("%1, in all %2, mean %3, median %4, %5 to %6")
+        at_ < 0 ? tr("%1 found").arg(found_->spans.size()) : tr("%1 of %2").arg(at_ + 1).arg(found_->spans.size());
+    words_->setText(tr("%1, %2 in all, mean %3, median %4, %5 to %6")
                         .arg(place, duration(found_->total_s), duration(found_->mean_s), duration(found_->median_s),
                              duration(found_->least_s), duration(found_->most_s)));
     words_->setToolTip(words_->text());

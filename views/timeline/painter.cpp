@@ -132,7 +132,7 @@ void TimelinePainter::lane_name(int index, double top) {
     const int stage = view_.data_->stage_at(index, view_.moment_in_sight());
     const bool marked = view_.marked_nodes_.count(lane.name) > 0;
     if (marked && scale_.left > 0) {
-        box(0, top, scale_.left, top + stack_.height - 1,
+        box(0, top, scale_.right, top + stack_.height - 1,
             packed(mix(theme_.surface, theme_.accent, theme_.dark ? 0.24 : 0.14)));
         box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
     }

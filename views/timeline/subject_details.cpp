@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "views/theme/numbers.h"
@@ -134,21 +135,32 @@ Details microbatch_details(int microbatch, const IterationTime& one, const Timel
         return details;
     }
     std::sort(way.begin(), way.end(), [](const auto& a, const auto& b) { return a.span->start_s < b.span->start_s; });
-    QStringList nodes;
+    QStringList nodes, stages, skipped;
+    std::set<int> visited;
     double worked_s = 0, sent_s = 0, end_s = way.front().span->end_s;
     for (const auto& [lane, span] : way) {
         if (span->kind == SpanKind::forward || span->kind == SpanKind::loss)
             if (const QString name = lane_words(lane, data); nodes.isEmpty() || nodes.back() != name) nodes << name;
+        if (span->kind == SpanKind::forward && span->stage >= 0 && visited.insert(span->stage).second)
+            stages << QString::number(span->stage);
         (is_compute(span->kind) ? worked_s : sent_s) += span->end_s - span->start_s;
         end_s = std::max(end_s, span->end_s);
     }
     const double begin_s = way.front().span->start_s, whole_s = end_s - begin_s;
     rows.push_back({QObject::tr("Way"), nodes.join(QString::fromUtf8(" → ")), DetailLink::node});
+    int last = -1;
+    for (const auto& lane : data.lanes()) last = std::max(last, lane.stage);
+    for (int stage = 0; stage <= last; ++stage)
+        if (!visited.contains(stage)) skipped << QString::number(stage);
+    if (!stages.isEmpty()) rows.push_back({QObject::tr("Stages"), stages.join(", "), DetailLink::stage});
+    if (!stages.isEmpty() && last >= 0)
+        rows.push_back(
+            {QObject::tr("Skips"), skipped.isEmpty() ? QObject::tr("none") : skipped.join(", "), DetailLink::stage});
     rows.push_back({QObject::tr("Under way"),
                     QObject::tr("%1, from %2 to %3 after the iteration's start")
                         .arg(duration(whole_s), duration(begin_s - one.begin_s()), duration(end_s - one.begin_s()))});
     if (whole_s > 0)
-        rows.push_back({QObject::tr("Of that"), QObject::tr("%1 computed, %2 on lines, %3 waiting")
+        rows.push_back({QObject::tr("Of that"), QObject::tr("%1 computing, %2 being sent, %3 waiting")
                                                     .arg(percent(worked_s / whole_s), percent(sent_s / whole_s),
                                                          percent(std::max(0.0, 1 - (worked_s + sent_s) / whole_s)))});
     return details;

@@ -336,6 +336,7 @@ void TopologyScene::show_way() {
 
 void TopologyScene::show_selection() {
     if (syncing_) return;
+    traffic_->update();
     syncing_ = true;
     const Selection& s = selection_.now();
     for (auto& [id, item] : nodes_) {

@@ -17,8 +17,9 @@ constexpr double least_flow = 1.5, most_flow = 7;  ///< pixels of a line's width
 constexpr double aside = 4;                        ///< of the two ways between two nodes, apart
 constexpr double gauge_radius = node_radius + 5;
 constexpr double parcel_radius = 5;
-constexpr double palest = 0.25;  ///< of a line that is hardly used
-constexpr double reach_px = 8;   ///< of the mouse
+constexpr double palest = 0.25;                      ///< of a line that is hardly used
+constexpr double own_tone = 0.6, other_tone = 0.08;  ///< of a selected node's lines at least, and of the others
+constexpr double reach_px = 8;                       ///< of the mouse
 
 }  // namespace
 
@@ -115,12 +116,17 @@ QString TrafficItem::words_at(QPointF place) const {
 void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     double most = 0;
     for (const auto& line : traffic_.lines) most = std::max(most, line.bytes_per_s);
+    const auto is_selected = [](const NodeItem* one) { return one != nullptr && one->isSelected(); };
+    const bool some = std::any_of(nodes_.begin(), nodes_.end(), is_selected);
     for (const auto& line : traffic_.lines) {
         const QLineF drawn = way(line.from, line.to);
         if (drawn.isNull()) continue;
         const double width = least_flow + (most_flow - least_flow) * line.bytes_per_s / most;
         // The fuller, the darker.
-        const double tone = palest + (1 - palest) * std::clamp(line.busy, 0.0, 1.0);
+        double tone = palest + (1 - palest) * std::clamp(line.busy, 0.0, 1.0);
+        // What a selected node has nothing to do with steps back.
+        if (some)
+            tone = is_selected(node(line.from)) || is_selected(node(line.to)) ? std::max(tone, own_tone) : other_tone;
         painter->setPen(QPen(mix(theme().surface, theme().accent, tone), width, Qt::SolidLine, Qt::RoundCap));
         painter->drawLine(drawn);
     }

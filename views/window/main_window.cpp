@@ -71,6 +71,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(watch_, &WatchPage::run_changed, this, &MainWindow::follow_runs);
     connect(&watch_->zoom(), &TimeZoom::changed, this, [this] { share_time(false); });
     connect(&compare_->list(), &RunList::selection_changed, this, [this] { share_time(false); });
+    connect(&compare_->list(), &RunList::selection_changed, this, &MainWindow::follow_subject);
     connect(compare_, &ComparePage::time_moved, this, [this] { share_time(true); });
     connect(&compare_->list(), &RunList::launch_requested, this, &MainWindow::launch);
     connect(bar_, &TopBar::stop_requested, this, [this] {
@@ -190,6 +191,7 @@ void MainWindow::show_workspace(Workspace workspace) {
     pages_->setCurrentIndex(workspace);
     rail_->button(workspace)->setChecked(true);
     bar_->set_is_in_sight(workspace == design);
+    follow_subject();
     // Keys go to what the workspace is about.
     QWidget* main_views[] = {&design_->canvas(), &watch_->timeline(), &compare_->list().view()};
     main_views[workspace]->setFocus();

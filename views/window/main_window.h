@@ -141,6 +141,7 @@ private:
     void gather_keys();
     void ask_report();
     void follow_runs();
+    void follow_subject();
     void tell_changes();
     void note(const QString& words, const RunInfo& run);
     void make_stop_menu(QMenu& run);

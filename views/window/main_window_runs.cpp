@@ -59,6 +59,7 @@ void MainWindow::ask_pause(bool pause) {
 
 void MainWindow::follow_runs() {
     tell_changes();
+    follow_subject();
     const RunInfo* run = feed_.running();
     follow_pause(run);
     progress_->setVisible(run != nullptr || prober_.is_measuring());
@@ -139,6 +140,17 @@ void MainWindow::follow_plan() {
         follow_runs();
     }
     follow_launch();
+}
+
+/// The run that is watched, or those that are compared.
+void MainWindow::follow_subject() {
+    const auto chosen =
+        pages_->currentIndex() == compare ? compare_->list().selected() : std::vector<RunId>{watch_->run()};
+    const RunInfo* run = chosen.size() == 1 ? feed_.run(chosen.front()) : nullptr;
+    bar_->set_subject(chosen.size() > 1      ? tr("%1 runs compared").arg(chosen.size())
+                      : run != nullptr       ? run_title(*run)
+                      : feed_.runs().empty() ? tr("No run yet")
+                                             : tr("No run selected"));
 }
 
 void MainWindow::follow_launch() {

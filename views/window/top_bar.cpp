@@ -7,6 +7,7 @@
 #include "core/experiment/counts.h"
 #include "views/inspector/inspector.h"
 #include "views/theme/elided_edit.h"
+#include "views/theme/elided_label.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -17,7 +18,8 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
       planners_(planners),
       name_(new ElidedEdit),
       state_(new QLabel),
-      draft_(new QLabel(tr("Draft"))),
+      subject_(new ElidedLabel),
+      draft_(new ElidedLabel),
       skip_words_(new QLabel),
       skip_(new QDoubleSpinBox),
       planner_(new QComboBox),
@@ -65,11 +67,15 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
         l->setBuddy(buddy);
         row->addWidget(l);
         row->addWidget(buddy);
+        of_design_.insert(of_design_.end(), {l, buddy});
     };
+    subject_->setObjectName("subject");
+    subject_->setContentsMargins(size::gap, 0, 0, 0);
     draft_->setProperty("role", "secondary");
-    draft_->setContentsMargins(size::gap, 0, 0, 0);
-    draft_->setBuddy(name_);
-    row->addWidget(draft_);
+    draft_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    of_design_ = {name_, state_, skip_words_};
+    row->addWidget(subject_, 3);
+    row->addWidget(draft_, 1);
     row->addWidget(name_, 1);
     row->addWidget(state_);
     row->addSpacing(size::wide_gap);
@@ -119,13 +125,16 @@ void TopBar::follow() {
                           : saved                     ? tr("saved")
                           : document_.is_modified()   ? tr("edited")
                                                       : tr("template");
-    draft_->setVisible(!is_in_sight_);
-    state_->setVisible(is_in_sight_);
+    for (auto* widget : of_design_) widget->setVisible(is_in_sight_);
+    for (auto* widget : {subject_, draft_}) widget->setVisible(!is_in_sight_);
     state_->setText(state);
+    draft_->setText(tr("Draft: %1").arg(name));
     const QString file =
         document_.file().empty() ? tr("No file yet") : QString::fromStdString(document_.file().string());
     state_->setToolTip(file);
-    draft_->setToolTip(tr("What Design draws and Launch would start, not the run in sight: %1\n%2").arg(state, file));
+    draft_->setToolTip(tr("What Design draws and Launch would start: skip ratio %1, planner %2, %3\n%4")
+                           .arg(e.pipeline.skip_ratio)
+                           .arg(QString::fromStdString(e.pipeline.planner), state, file));
     // Without tensors nothing is trained: it is not called so.
     launch_->setText(e.execution.compute == Compute::cost ? tr("Simulate") : tr("Launch"));
     const QSignalBlocker quiet(skip_);
@@ -146,6 +155,8 @@ void TopBar::set_is_in_sight(bool on) {
     is_in_sight_ = on;
     follow();
 }
+
+void TopBar::set_subject(const QString& words) { subject_->setText(words); }
 
 void TopBar::set_launch(const QString& why_not) {
     launch_->setEnabled(why_not.isEmpty());

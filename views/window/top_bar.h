@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <vector>
+
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QLabel>
@@ -20,10 +22,12 @@ public:
     /// Launch is off while `why_not` says something; it becomes the button's tooltip.
     void set_launch(const QString& why_not);
     void set_stop(bool possible);
-    /// Whether the experiment is what is looked at; beside runs it says that it is a draft.
+    /// Whether the experiment is what is looked at; beside runs their name stands here, and the experiment is the draft
+    /// that Launch would start.
     void set_is_in_sight(bool on);
-    /// "edited", "draft".
-    /// What stands beside the name: of the document's file, or that it is the draft.
+    /// The run or runs that are looked at.
+    void set_subject(const QString& words);
+    /// "edited", "Draft: Quick start".
     QString state_words() const { return is_in_sight_ ? state_->text() : draft_->text(); }
     /// Whether a run goes on that can be given more iterations; else the button is not there.
     void set_extend(bool possible) { extend_->setVisible(possible); }
@@ -49,7 +53,8 @@ private:
     Document& document_;
     const PlannerRegistry& planners_;
     QLineEdit* name_;
-    QLabel *state_, *draft_, *skip_words_;
+    QLabel *state_, *subject_, *draft_, *skip_words_;
+    std::vector<QWidget*> of_design_;  ///< what says and changes the experiment
     QDoubleSpinBox* skip_;
     QComboBox* planner_;
     QPushButton *launch_, *pause_, *stop_, *extend_;

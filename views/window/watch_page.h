@@ -108,6 +108,7 @@ private:
     void list_runs();
     void refresh();
     void show_network(const RunData& run);
+    void show_busiest_moment();
     void show_failures();
     void want_what_is_in_sight();
     void follow_resume();
@@ -206,7 +207,7 @@ private:
     std::optional<double> back_after_s_;   ///< what was entered last
     RunId run_ = 0, network_of_ = 0;       ///< network_of_: whose network is drawn
     int fitted_top_ = 0, fitted_all_ = 0;  ///< pixels of the upper row that it was made to have, and of both rows then
-    bool first_look_ = true;
+    bool first_look_ = true, opens_at_work_ = false;
     std::size_t next_loss_ = 0;  ///< that its key leads to
 };
 

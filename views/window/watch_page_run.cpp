@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The run that is shown: read as it grows, with its network, words and losses.
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include <QAbstractItemView>
 #include <QSignalBlocker>
@@ -58,12 +60,7 @@ void WatchPage::list_runs() {
     listed_.clear();
     for (const auto& run : runs) listed_.push_back({run.id, run.state, run.paused, run.name});
     runs_->clear();
-    for (const auto& run : runs)
-        runs_->addItem(
-            tr("Run %1, %2, %3, %4")
-                .arg(run.id)
-                .arg(QString::fromStdString(run.name), QString::fromStdString(run.planner), state_words(run).toLower()),
-            static_cast<qlonglong>(run.id));
+    for (const auto& run : runs) runs_->addItem(run_title(run), static_cast<qlonglong>(run.id));
     runs_->setCurrentIndex(runs_->findData(static_cast<qlonglong>(run_)));
 }
 
@@ -112,6 +109,7 @@ void WatchPage::refresh() {
         else
             zoom_.show_all();
         first_look_ = feed_.is_loading();
+        opens_at_work_ = !goes_on && !first_look_;
     }
     zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
     timeline_->set_data(data->lanes);
@@ -125,6 +123,21 @@ void WatchPage::refresh() {
     show_devices();
     show_differences();
     show_selected();
+    show_moment();
+    if (std::exchange(opens_at_work_, false)) show_busiest_moment();
+}
+
+/// At its end nothing moves any more: a run that is over opens where most nodes of its last iteration work.
+void WatchPage::show_busiest_moment() {
+    constexpr std::size_t stretches = 64;
+    const auto& iterations = shown_->lanes->iterations();
+    if (iterations.empty() || has_selected_time()) return;
+    const auto& last = iterations.back();
+    std::vector<int> lanes(shown_->lanes->lanes().size());
+    std::iota(lanes.begin(), lanes.end(), 0);
+    const auto busy = shown_->lanes->busy_profile(lanes, last.begin_s(), last.end_s, stretches);
+    const auto most = std::max_element(busy.begin(), busy.end()) - busy.begin();
+    replay_->set_moment(last.begin_s() + (static_cast<double>(most) + 0.5) * last.length_s / stretches);
     show_moment();
 }
 

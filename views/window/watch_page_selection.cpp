@@ -277,12 +277,12 @@ Details WatchPage::selection_details() const {
         else if (!nodes.isEmpty())
             details.rows.push_back({tr("Selected"), nodes.join(", "), DetailLink::node});
         add_help(details);
-        if (now.microbatch)
-            details.rows.push_back({{}, tr("Its spans stand out; [ and ] follow it from node to node.")});
-        else if (now.stage)
-            details.rows.push_back({{}, tr("Its spans stand out.")});
-        details.rows.push_back({{}, tr("Click a span or a gap, or drag over an area for its sums.")});
-        details.rows.push_back({{}, tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys")});
+        if (now.microbatch) details.rows.push_back({{}, tr("[ and ] follow it from node to node.")});
+        if (now == Selection{}) {
+            details.rows.push_back({{}, tr("Click a span or a gap, or drag over an area for its sums.")});
+            details.rows.push_back(
+                {{}, tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys")});
+        }
     }
     const auto cause = timeline_->cause();
     if (data != nullptr && cause.span != nullptr)
