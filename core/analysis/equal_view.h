@@ -10,7 +10,8 @@
 
 namespace skippipe {
 
-/// What a curve runs over. `iteration` is the metric's own number; the others are what was spent when it was measured.
+/// What a curve runs over. What was spent when it was measured; `iteration` counts those
+/// that were over, as timelines number them.
 enum class WorkAxis { iteration, tokens, microbatches, block_flops, network_time, machine_time, money };
 
 /// Those that `compare --at` knows: "microbatches", "flops", "network-time", "machine-time", "money"; "iteration"

@@ -247,6 +247,61 @@ private Q_SLOTS:
         QVERIFY(!selection_words(page).contains("Would help"));
     }
 
+    /// The most first; what gives less than 1 % in one line at the end.
+    void what_helps_most_stands_first() {
+        Recorded recorded(planners_);
+        const auto& problem = recorded.planned->problem;
+        for (const char* node : {"", "node-1", "node-2", "node-3"}) {
+            const auto lines = what_helps(problem, recorded.planned->plan, node);
+            double before = 100;
+            for (const auto& line : lines) {
+                if (line.startsWith("Less than 1")) {
+                    QCOMPARE(line, lines.back());
+                    continue;
+                }
+                const double gain = plain(line).section(": ", -1).section(' ', 0, 0).toDouble();
+                QVERIFY2(line.endsWith("shorter") && gain >= 1 && gain <= before, qPrintable(lines.join('\n')));
+                before = gain;
+            }
+            QVERIFY(lines.size() > 1);
+        }
+    }
+
+    /// A run that is over opens where its nodes work, named in the bar; bars of causes are shares of the time; what a
+    /// selected node has nothing to do with steps back, and its lane is tinted.
+    void a_run_opens_at_work() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.add(recorder, recorded.experiment);
+        const auto window = watching(planners_, recorded, run);
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        const auto& work = page.network().scene_model().traffic().work;
+        QVERIFY(std::any_of(work.begin(), work.end(), [](const auto& one) { return one.has_value(); }));
+        QCOMPARE(window->bar().findChild<QLabel*>("subject")->text(), run_title(*window->feed().run(run)));
+        const auto& table = page.idle().table();
+        const double longest = table.item(0, 1)->data(Qt::UserRole).toDouble();
+        const auto& shares = window->feed().data(run)->idle_share;
+        QCOMPARE(longest, *std::max_element(shares.begin(), shares.end()));
+        QVERIFY(longest < 1);
+        const auto count = [](QWidget& where, const QColor& colour) {
+            const QImage seen = where.grab().toImage();
+            int found = 0;
+            for (int y = 0; y < seen.height(); ++y)
+                for (int x = 0; x < seen.width(); ++x) found += seen.pixel(x, y) == colour.rgb();
+            return found;
+        };
+        auto& network = *page.network().viewport();
+        const QColor back = mix(theme().surface, theme().accent, 0.08),
+                     tint = mix(theme().surface, theme().accent, 0.14);
+        QCOMPARE(count(network, back), 0);
+        QCOMPARE(count(page.timeline(), tint), 0);
+        window->selection().select({.nodes = {"node-1"}});
+        QCoreApplication::processEvents();
+        QVERIFY(count(network, back) > 20);
+        QTRY_VERIFY(count(page.timeline(), tint) > page.timeline().width());
+    }
+
     /// All causes are read in a small window.
     void causes_are_whole_words_in_a_small_window() {
         Recorded recorded(planners_);
