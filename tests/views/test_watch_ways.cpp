@@ -6,6 +6,7 @@
 #include <QElapsedTimer>
 #include <QInputDialog>
 #include <QMenu>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QStatusBar>
 #include <QtTest>
@@ -355,6 +356,17 @@ private Q_SLOTS:
         window->selection().select({.nodes = {"node-2"}});
         QVERIFY(table->isVisible());
         QCOMPARE(table->model()->rowCount(), static_cast<int>(page.timeline().data()->work_count(1)));
+        // It begins where the timeline does.
+        page.findChild<QTabWidget*>("watch_details")->setCurrentIndex(0);
+        const auto& last = page.timeline().data()->iterations().back();
+        page.zoom().show(last.begin_s(), last.end_s);
+        page.findChild<QTabWidget*>("watch_details")->setCurrentIndex(1);
+        const int top = table->rowAt(1);
+        QVERIFY(top >= 0);
+        QVERIFY2(page.timeline().data()->work(1, static_cast<std::size_t>(top)).end_s > last.begin_s() ||
+                     table->verticalScrollBar()->value() == table->verticalScrollBar()->maximum(),
+                 qPrintable(QString::number(top)));
+        QVERIFY(top > 0);
     }
 
     /// The network and the line below it tell what befell it then; nodes serve the stages that they had then.

@@ -19,9 +19,10 @@ namespace {
 
 constexpr int split_role = Qt::UserRole;
 constexpr int share_width = 76, least_split_width = 60;
+constexpr int split_row = 20;                ///< pixels: of many nodes as many as can be read are in sight
 constexpr double least_named_share = 0.005;  ///< of all rows: of one row it may be much
 
-QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.3); }
+QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.8); }  // no cause is as dark
 
 /// Work first, in grey; then the causes, the longest first: the same order as in words.
 std::vector<std::size_t> causes_by_length(const IdleSplit& split) {
@@ -37,16 +38,25 @@ public:
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
         const auto parts = index.data(split_role).toList();
-        const QRectF box = QRectF(option.rect).adjusted(4, 7, -8, -7);
+        const QRectF box = QRectF(option.rect).adjusted(4, 4, -8, -4);
         double from = 0;
         for (qsizetype i = 0; i + 1 < parts.size(); i += 2) {
             const double share = parts[i].toDouble(), to = from + share;
             const int cause = parts[i + 1].toInt();
-            const QColor fill = cause < 0 ? busy_colour() : cause_colour(theme(), IdleCause(cause));
             const double x0 = std::round(box.left() + from * box.width()),
                          x1 = std::round(box.left() + to * box.width());
-            if (x1 > x0) painter->fillRect(QRectF(x0, box.top(), x1 - x0, box.height()), fill);
             from = to;
+            if (x1 <= x0) continue;
+            const QRectF part(x0, box.top(), x1 - x0, box.height());
+            if (cause < 0) {
+                painter->fillRect(part, busy_colour());
+                continue;
+            }
+            // As beside the causes and in the lanes.
+            painter->fillRect(part, cause_fill(theme(), IdleCause(cause), ColourBy::cause));
+            painter->fillRect(part, cause_brush(theme(), IdleCause(cause), painter->device()->devicePixelRatioF()));
+            painter->fillRect(QRectF(x0, box.top(), 1, box.height()),
+                              cause_ink(theme(), IdleCause(cause), ColourBy::cause));
         }
     }
 };
@@ -79,6 +89,7 @@ SplitTable::SplitTable(const QString& name, QWidget* parent)
     legend_->setTextFormat(Qt::RichText);
     make_plain(*table_, name);
     table_->horizontalHeader()->hide();
+    table_->verticalHeader()->setDefaultSectionSize(split_row);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
     table_->setItemDelegateForColumn(1, new SplitDelegate(table_));

@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/timeline/span_table.h"
 
+#include <algorithm>
+
 #include "views/theme/numbers.h"
 
 namespace skippipe {
 
-void SpanTable::show_lane(std::shared_ptr<const TimelineData> data, int lane) {
-    if (data == data_ && lane == lane_) return;
+bool SpanTable::show_lane(std::shared_ptr<const TimelineData> data, int lane) {
+    if (data == data_ && lane == lane_) return false;
+    const bool other = lane != lane_;
     beginResetModel();
     data_ = std::move(data);
     lane_ = data_ && lane >= 0 && static_cast<std::size_t>(lane) < data_->lanes().size() ? lane : -1;
     count_ = lane_ < 0 ? 0 : static_cast<int>(data_->work_count(lane_));
     endResetModel();
+    return other;
+}
+
+int SpanTable::row_at(double time_s) const {
+    int low = 0, high = count_;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        span(middle)->end_s > time_s ? high = middle : low = middle + 1;
+    }
+    return std::min(low, count_ - 1);
 }
 
 const LaneSpan* SpanTable::span(int row) const {
@@ -31,14 +44,14 @@ QVariant SpanTable::data(const QModelIndex& index, int role) const {
     switch (index.column()) {
         case 0: return QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
         case 1: return s->microbatch;
-        case 2: return s->iteration + 1;
-        case 3: return duration(s->start_s);
-        default: return duration(s->end_s - s->start_s);
+        case 2: return duration(s->start_s);
+        case 3: return duration(s->end_s - s->start_s);
+        default: return s->iteration + 1;
     }
 }
 
 QVariant SpanTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* names[] = {"Operation", "Microbatch", "Iteration", "Start", "Takes"};
+    static const char* names[] = {"Operation", "Microbatch", "Start", "Takes", "Iteration"};
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section > 4) return {};
     return tr(names[section]);
 }

@@ -13,7 +13,10 @@ class SpanTable : public QAbstractTableModel {
     Q_OBJECT
 public:
     using QAbstractTableModel::QAbstractTableModel;
-    void show_lane(std::shared_ptr<const TimelineData> data, int lane);
+    /// True where another lane is shown now.
+    bool show_lane(std::shared_ptr<const TimelineData> data, int lane);
+    /// The first work that ends after that time; the last one where there is none.
+    int row_at(double time_s) const;
     const LaneSpan* span(int row) const;
 
     int rowCount(const QModelIndex& parent = {}) const override;

@@ -366,9 +366,10 @@ QWidget* WatchPage::details() {
     span_view_->setModel(spans_);
     make_plain(*span_view_, tr("Spans of the node"));
     span_view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    span_view_->horizontalHeader()->setResizeContentsPrecision(60);  // of many rows those in sight
+    constexpr int span_columns[] = {80, 74, 58, 58, 48};  // pixels: all but the last are in sight of the narrowest panel
     span_view_->horizontalHeader()->setMinimumSectionSize(40);
-    span_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    span_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
+    for (int c = 0; c < spans_->columnCount(); ++c) span_view_->setColumnWidth(c, span_columns[c]);
     connect(span_view_, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (const auto* span = spans_->span(index.row())) {
             timeline_->select_row(span->row);
@@ -385,6 +386,7 @@ QWidget* WatchPage::details() {
     table_column->addWidget(span_view_, 1);
     span_view_->setObjectName("node_spans");
     details_->addTab(table, tr("Table"));
+    connect(details_, &QTabWidget::currentChanged, this, &WatchPage::scroll_spans);
     details_->addTab(differences_, tr("Plan"));
     details_->setTabToolTip(details_->indexOf(differences_), tr("Where an iteration parts from its plan, and why"));
     connect(differences_, &DifferenceTable::chosen, this,

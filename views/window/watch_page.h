@@ -143,6 +143,7 @@ private:
     QWidget* idle_tabs();
     void show_selected();
     void show_spans();
+    void scroll_spans();
     void follow_selection();
     void share_selection();
 

@@ -336,9 +336,16 @@ void WatchPage::show_spans() {
         for (std::size_t i = 0; i < shown_->lanes->lanes().size(); ++i)
             if (shown_->lanes->lanes()[i].name == *nodes.begin()) lane = static_cast<int>(i);
     const bool any = shown_ != nullptr && lane >= 0;
-    if (any) spans_->show_lane(shown_->lanes, lane);
+    const bool other = any && spans_->show_lane(shown_->lanes, lane);
     span_view_->setVisible(any);
     no_spans_->setVisible(!any);
+    if (other) scroll_spans();
+}
+
+/// The table begins where the timeline does.
+void WatchPage::scroll_spans() {
+    if (span_view_->isVisible() && spans_->rowCount() > 0)
+        span_view_->scrollTo(spans_->index(spans_->row_at(zoom_.begin()), 0), QAbstractItemView::PositionAtTop);
 }
 
 /// What is selected in the timeline is selected everywhere: its node, its microbatch, or the stage that it reduces.
