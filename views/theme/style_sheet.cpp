@@ -84,6 +84,8 @@ QTableView, QTreeView, QListView { background: @surface; alternate-background-co
   gridline-color: @line; selection-background-color: @selected; selection-color: @text; }
 QTableView:focus, QTreeView:focus, QListView:focus { border: 1px solid @accent; }
 QTableView::item, QTreeView::item, QListView::item { padding: 0 8px; border: 0; }
+QTableView[role="narrow"]::item { padding: 0 3px; }
+QTableView[role="narrow"] QHeaderView::section { padding: 4px 5px; }
 QTableView::item:selected, QTreeView::item:selected, QListView::item:selected { background: @selected; color: @text; }
 QHeaderView { background: @surface2; border: 0; border-bottom: 1px solid @line; }
 QHeaderView::section { background: transparent; color: @text2; border: 0; padding: 4px 11px;

@@ -365,8 +365,9 @@ QWidget* WatchPage::details() {
     selected_->setObjectName("selected_span");
     span_view_->setModel(spans_);
     make_plain(*span_view_, tr("Spans of the node"));
+    span_view_->setProperty("role", "narrow");
     span_view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    constexpr int span_columns[] = {80, 74, 58, 58, 48};  // pixels: all but the last are in sight of the narrowest panel
+    constexpr int span_columns[] = {68, 66, 52, 62, 54};  // pixels: no wider than the narrowest panel
     span_view_->horizontalHeader()->setMinimumSectionSize(40);
     span_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
     for (int c = 0; c < spans_->columnCount(); ++c) span_view_->setColumnWidth(c, span_columns[c]);
