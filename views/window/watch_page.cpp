@@ -367,7 +367,7 @@ QWidget* WatchPage::details() {
     make_plain(*span_view_, tr("Spans of the node"));
     span_view_->setProperty("role", "narrow");
     span_view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    constexpr int span_columns[] = {68, 66, 52, 62, 54};  // pixels: no wider than the narrowest panel
+    constexpr int span_columns[] = {76, 72, 52, 68, 54};  // pixels: all but a bit of the last in the narrowest panel
     span_view_->horizontalHeader()->setMinimumSectionSize(40);
     span_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
     for (int c = 0; c < spans_->columnCount(); ++c) span_view_->setColumnWidth(c, span_columns[c]);
