@@ -176,8 +176,15 @@ std::vector<LinkItem*> links_of(Studio& s) {
     return found;
 }
 
+/// Not while the iteration hardly waits for it.
 bool critical_link(Studio& s) {
-    return s.is_planned() && QTest::qWaitFor([&] { return links_of(s).at(0)->critical; }, gesture_patience_ms) &&
+    const auto plan_with = [&](double latency_s) {
+        s.window.document().edit("Latency", [&](Experiment& e) { e.topology.links.at(0).latency_s = latency_s; });
+        return s.is_planned() &&
+               QTest::qWaitFor([&] { return s.window.plans().explanation() != nullptr; }, gesture_patience_ms);
+    };
+    if (!plan_with(1e-6) || links_of(s).at(0)->critical) return false;
+    return plan_with(1) && QTest::qWaitFor([&] { return links_of(s).at(0)->critical; }, gesture_patience_ms) &&
            s.scene()
                .tip_for(links_of(s).at(0))
                .contains("of the critical chain; the end of the iteration waits for it the longest");
@@ -217,8 +224,10 @@ bool other_links_step_back(Studio& s) {
     const bool none = apart().empty();
     s.select({"node-1"});
     const bool third = apart() == std::set<std::string>{"region-2", "region-3"};
+    s.window.selection().select({.microbatch = 0});
+    const bool all = apart().size() == 3;  // a microbatch's way is drawn above them
     s.select({});
-    return links_of(s).size() == 2 && none && third && apart().empty();
+    return links_of(s).size() == 2 && none && third && all && apart().empty();
 }
 
 bool duplicate(Studio& s) {

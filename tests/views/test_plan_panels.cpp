@@ -139,7 +139,7 @@ private Q_SLOTS:
         QTest::addColumn<int>("selected");
         QTest::addColumn<double>("now");
         QTest::newRow("skip ratio") << "Skip ratio" << 0 << 0.0;
-        QTest::newRow("speed") << "Time a sample and block of node-1" << 1 << Node{}.seconds_per_sample_per_block;
+        QTest::newRow("speed") << "Time per sample per block of node-1" << 1 << Node{}.seconds_per_sample_per_block;
         QTest::newRow("memory") << "Microbatches in memory of node-1" << 1 << 3.0;
         QTest::newRow("uplink") << "Uplink of node-1" << 1 << 5e6;
         QTest::newRow("downlink without a limit") << "Downlink of node-1" << 1 << 0.0;
@@ -311,7 +311,7 @@ private Q_SLOTS:
         w->design_page().bottom().setCurrentWidget(&panel);
         QTRY_COMPARE_WITH_TIMEOUT(table.item(0, 0)->text(), QString::fromStdString(*unasked + " twice as fast"),
                                   patient_ms);
-        QCOMPARE(table.item(1, 0)->text(), QString::fromStdString(*unasked + " memory M + 1"));
+        QCOMPARE(table.item(1, 0)->text(), QString::fromStdString(*unasked + " with room for one microbatch more"));
         QCOMPARE(table.rowCount(), last + 3);
         w->selection().select({});
         QTRY_COMPARE(table.rowCount(), last + 1);

@@ -65,7 +65,7 @@ void ask_of_node(std::vector<WhatIfQuestion>& all, const Experiment& e, const st
                 if (n.id == id) put(n, value);
         };
     };
-    all.push_back({QObject::tr("Time a sample and block of %1").arg(name), "s", node->seconds_per_sample_per_block,
+    all.push_back({QObject::tr("Time per sample per block of %1").arg(name), "s", node->seconds_per_sample_per_block,
                    around(node->seconds_per_sample_per_block),
                    change([](Node& n, double value) { n.seconds_per_sample_per_block = value; }), true});
     const auto planned = held.find(id);

@@ -45,17 +45,26 @@ QTableWidgetItem* put(QTableWidget& table, int row, int column, const QString& t
     return item;
 }
 
+QString operation_words(OpKind kind) {
+    switch (kind) {
+        case OpKind::F: return QObject::tr("Forward");
+        case OpKind::L: return QObject::tr("Loss");
+        case OpKind::B: return QObject::tr("Backward");
+        case OpKind::I: return QObject::tr("Input gradient");
+        case OpKind::W: return QObject::tr("Weight gradient");
+    }
+    return {};
+}
+
 QString sentence(const Wait& wait, const Problem& problem) {
-    const QString others = words_of(wait.ahead(problem)),
-                  operation = words_of(to_string(Operation{wait.operation, 0})).left(1);
+    const QString others = words_of(wait.ahead(problem)), operation = operation_words(wait.operation);
     const QString node = wait.node < 0 ? QString{} : words_of(problem.node_ids[static_cast<std::size_t>(wait.node)]);
     switch (wait.cause) {
         case WaitCause::link:
             return QObject::tr("%1: line sends for %2")
                 .arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " → "), others);
-        case WaitCause::memory:
-            return QObject::tr("%1 on %2: memory, till %3 releases it").arg(operation, node, others);
-        case WaitCause::collision: return QObject::tr("%1 on %2: collision with %3").arg(operation, node, others);
+        case WaitCause::memory: return QObject::tr("%1 on %2: no memory until %3 leaves").arg(operation, node, others);
+        case WaitCause::collision: return QObject::tr("%1 on %2: the node works on %3").arg(operation, node, others);
         case WaitCause::order: return QObject::tr("%1 on %2: its turn is after %3").arg(operation, node, others);
     }
     return {};
@@ -71,7 +80,7 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
       summary_(new QLabel),
       microbatch_title_(new QLabel),
       columns_(new QSplitter(Qt::Horizontal)),
-      what_ifs_(rows_table(tr("What one unit more would give"), {tr("If faster"), tr("Iteration")})),
+      what_ifs_(rows_table(tr("What one unit more would give"), {tr("If"), tr("Iteration")})),
       microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Microbatch"), tr("Time")})) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
@@ -171,6 +180,7 @@ void WhyPanel::show_why(const Explanation& why) {
                         tr("%1, %2 above")
                             .arg(duration(why.placed.seconds), percent(why.placed_gap()).toHtmlEscaped())
                             .replace(' ', "&nbsp;"));
+    if (!parts.isEmpty()) parts.front().prepend(tr("Of the critical path:") + QStringLiteral(" &nbsp; "));
     summary_->setText(parts.join(" &nbsp; "));
     summary_->setToolTip(
         tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n"
@@ -244,8 +254,8 @@ void WhyPanel::show_microbatch() {
     const QString alone = tr("As if it were alone");
     add(tr("Computes on its path"), alone, costs->compute_s, -1, {});
     add(tr("Computes its loss"), alone, costs->loss_s, -1, {});
-    add(tr("Latency of its transfers"), alone, costs->latency_s, -1, {});
-    add(tr("Bytes of its transfers"), alone, costs->transfer_s, -1, {});
+    add(tr("Latency of its lines"), alone, costs->latency_s, -1, {});
+    add(tr("Sending its bytes"), alone, costs->transfer_s, -1, {});
     for (const auto& wait : costs->waits) {
         const QString words = sentence(wait, outcome_->problem);
         add(words, tr("%1\nfrom %2 to %3").arg(words, duration(wait.start_s), duration(wait.end_s)), wait.seconds(),

@@ -366,7 +366,8 @@ void TopologyScene::set_links_apart() {
         if (s.nodes.contains(id)) ends.insert({id, region});
         if (s.regions.contains(region)) ends.insert(id);
     }
-    const bool any = !ends.empty() || !s.links.empty();
+    // Of a microbatch its way is drawn above them, of a stage its reduction.
+    const bool any = !ends.empty() || !s.links.empty() || s.microbatch || s.stage;
     int stepped = 0;
     for (auto* link : links_) {
         const auto& key = link->key();

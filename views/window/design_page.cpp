@@ -109,12 +109,14 @@ void DesignPage::fill_bottom() {
     lane_key_ = new LaneKey(*bottom_, *plan_);  // theirs
 }
 
-/// The link that the plan's end waits for the longest, as it is drawn.
+/// The link that the plan's end waits for the longest, as it is drawn; not where that is hardly at all.
 void DesignPage::show_critical() {
+    constexpr double worth_marking = 0.05;  // of the critical chain
     const auto outcome = plans_.outcome();
     const auto why = plans_.explanation();
     LinkKey critical;
-    if (outcome && why && !plans_.is_outdated() && !why->links.empty())
+    if (outcome && why && !plans_.is_outdated() && !why->links.empty() &&
+        why->links.front().seconds() >= worth_marking * why->iteration_s)
         for (const int line : why->links.front().lines)
             for (const auto& link : document_.experiment().topology.links)
                 if (const auto& name = outcome->problem.line_names[static_cast<std::size_t>(line)];

@@ -239,7 +239,7 @@ std::string WhatIf::words() const {
     switch (upgrade.kind) {
         case Upgrade::Kind::node_speed:
         case Upgrade::Kind::link: return name + " twice as fast";
-        case Upgrade::Kind::node_memory: return name + " memory M + 1";
+        case Upgrade::Kind::node_memory: return name + " with room for one microbatch more";
         case Upgrade::Kind::link_latency: return name + " at half the latency";
         case Upgrade::Kind::link_bandwidth: return name + " at twice the bandwidth";
     }

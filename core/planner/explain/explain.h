@@ -152,7 +152,7 @@ struct WhatIf {
         0;              ///< iteration_s less that of the plan as it is; positive where faster parts make a worse order
     double change = 0;  ///< change_s as a share of the iteration as it is
 
-    /// "Oregon ↔ LA twice as fast", "n7 memory M + 1".
+    /// "Oregon ↔ LA twice as fast", "n7 with room for one microbatch more".
     std::string words() const;
     bool operator==(const WhatIf&) const = default;
 };
