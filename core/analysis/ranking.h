@@ -23,7 +23,8 @@ struct Ranking {
     bool equal = false;     ///< best and other have the same figure
     bool unequal = false;   ///< they did not do the same number of iterations: a lower loss may come of that alone
     /// Of the best run's last losses and the other's, each with the runs that differ from it in their seeds alone (one
-    /// a seed), by Welch's test; absent where one of them has no such runs, or where they are two seeds of one experiment.
+    /// a seed), by Welch's test; absent where one of them has no such runs, or where they are two seeds of one
+    /// experiment.
     std::optional<double> p;
     std::size_t best_seeds = 1, other_seeds = 1;
     bool may_be_chance = false;  ///< p says so, or without seeds: so small a difference of losses may come of them

@@ -11,7 +11,7 @@
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/idle/device_panel.h"
-#include "views/idle/help_desk.h"
+#include "views/window/help_desk.h"
 #include "views/idle/idle_panel.h"
 #include "views/idle/split_table.h"
 #include "views/runs/failure_panel.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "views/idle/help_desk.h"
+#include "views/window/help_desk.h"
 
 #include "views/idle/what_helps.h"
 
