@@ -27,6 +27,7 @@ std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, std::siz
     for (const auto& other : runs)
         if (alike_but_seed(other, runs[run])) losses.emplace(other.experiment->seed, *other.info->last_validation_loss);
     std::vector<double> values;
+    values.reserve(losses.size());
     for (const auto& [seed, loss] : losses) values.push_back(loss);
     return values;
 }

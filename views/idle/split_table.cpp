@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <QEvent>
 #include <QHeaderView>
 #include <QPainter>
 #include <QStyledItemDelegate>

@@ -38,9 +38,9 @@ std::optional<Element> element_of(const std::string& pointer) {
 }
 
 QString of_many(const Element& element, const std::string& pointer, std::size_t count) {
-    const QString whose = element.kind == QStringLiteral("nodes")   ? QObject::tr("%1 nodes").arg(count)
-                          : element.kind == QStringLiteral("links") ? QObject::tr("%1 links").arg(count)
-                                                                    : QObject::tr("%1 regions").arg(count);
+    QString whose = element.kind == QStringLiteral("nodes")   ? QObject::tr("%1 nodes").arg(count)
+                    : element.kind == QStringLiteral("links") ? QObject::tr("%1 links").arg(count)
+                                                              : QObject::tr("%1 regions").arg(count);
     if (element.field.isEmpty()) return whose;
     QString field = place_words(pointer).section(QStringLiteral(", "), -1);
     if (!field.isEmpty()) field[0] = field[0].toUpper();

@@ -110,8 +110,9 @@ void LaneKey::paintEvent(QPaintEvent*) {
     };
     int x = size::gap;
     if (!entries_.empty()) x = write(x, tr("Idle:")) + size::unit;
+    const int top = (height() - key_swatch_high) / 2;
     for (const auto cause : entries_) {
-        draw_swatch(painter, QRectF(x, (height() - key_swatch_high) / 2, key_swatch_wide, key_swatch_high), cause);
+        draw_swatch(painter, QRectF(x, top, key_swatch_wide, key_swatch_high), cause);
         x = write(x + key_swatch_wide + size::unit, short_cause_words(cause)) + between_entries;
     }
     x = write(x, text()) + size::unit;

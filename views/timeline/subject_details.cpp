@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include <QObject>
+
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
 #include "views/timeline/details.h"

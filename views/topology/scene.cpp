@@ -454,16 +454,16 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         if (const auto down = down_.find(id); down != down_.end()) lines << down->second;
         lines << failure_lines(failures_of_node(e, id, static_cast<NodeItem*>(item)->stage));
     } else if (item->type() == link_item) {
-        const auto& key = static_cast<LinkItem*>(item)->key();
+        const auto& link = dynamic_cast<const LinkItem&>(*item);
+        const auto& key = link.key();
         subject.links.insert(key);
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
                 lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
                       << ::skippipe::link_words(l) +
-                             (static_cast<LinkItem*>(item)->critical
-                                  ? '\n' + critical_words(static_cast<LinkItem*>(item)->critical_share) +
-                                        tr("; the end of the iteration waits for it the longest")
-                                  : QString{})
+                             (link.critical ? '\n' + critical_words(link.critical_share) +
+                                                  tr("; the end of the iteration waits for it the longest")
+                                            : QString{})
                       << failure_lines(failures_of_link(e, l));
     } else if (item->type() == region_item) {
         const auto* region = static_cast<RegionItem*>(item);
