@@ -267,7 +267,7 @@ Details WatchPage::selection_details() const {
         for (const auto& node : now.nodes) nodes << QString::fromStdString(node);
         if (nodes.size() > most_nodes_named) nodes = nodes.mid(0, most_nodes_named) << QString(QChar(0x2026));
         const int lane = data != nullptr && now.nodes.size() == 1 ? lane_named(*now.nodes.begin(), *data) : -1;
-        const auto* one = chosen_iteration();
+        const auto* one = data != nullptr ? chosen_iteration() : nullptr;
         if (one != nullptr && now.microbatch)
             details = microbatch_details(*now.microbatch, *one, *data);
         else if (one != nullptr && now.stage && lane < 0)
