@@ -257,7 +257,7 @@ private Q_SLOTS:
         QVERIFY(curve_points(metrics, "loss", WorkAxis::microbatches, &iteration) == (Points{{10, 4.5}, {30, 4}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::network_time) == (Points{{7, 4.5}, {21, 4}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::machine_time) == (Points{{3, 4.5}, {9, 4}}));
-        QVERIFY(curve_points(metrics, "loss", WorkAxis::iteration) == (Points{{0, 4.5}, {2, 4}}));
+        QVERIFY(curve_points(metrics, "loss", WorkAxis::iteration) == (Points{{1, 4.5}, {3, 4}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::block_flops).empty());
     }
 
