@@ -24,24 +24,11 @@ namespace {
 
 constexpr int gesture_patience_ms = 60'000;
 
-Experiment small_network() {
-    Experiment e;
-    e.pipeline.stages = 3;
-    e.pipeline.microbatches = 6;
-    e.pipeline.plan_steps = 200;
-    for (const Point at : {Point{0, 0}, Point{320, 0}}) {
-        const std::string region = add_region(e, at);
-        for (int i = 0; i < 3; ++i) add_node(e, {at.x, 80.0 * i}, region);
-    }
-    add_link(e, "region-1", "region-2");
-    return e;
-}
-
-/// A window with that network, and what a person does to it.
+/// A window with six nodes in two regions, and what a person does to it.
 struct Studio {
     explicit Studio(const PlannerRegistry& planners) : window(planners, folder.filePath("r.sqlite").toStdString()) {
         window.resize(1280, 800);
-        window.document().start_new(small_network());
+        window.document().start_new(six_in_two_regions(320));
         window.show();
         is_active = QTest::qWaitForWindowActive(&window);
         canvas().setFocus();

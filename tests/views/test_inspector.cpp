@@ -71,7 +71,6 @@ private Q_SLOTS:
         QVERIFY2(latency->text().startsWith("500") || latency->text().startsWith("0.5"), qPrintable(latency->text()));
     }
 
-    /// What was typed and is none of the field's values does not stay: not after Escape, nor where it changed nothing.
     /// What holds where a field is not set, and how idle the node is in the plan.
     void a_node_says_what_is_in_force() {
         Document document;
@@ -119,6 +118,7 @@ private Q_SLOTS:
         QVERIFY(idle->isHidden());
     }
 
+    /// What was typed and is none of the field's values does not stay: not after Escape, nor where it changed nothing.
     void a_field_shows_a_value_of_the_document() {
         Document document;
         Experiment e;

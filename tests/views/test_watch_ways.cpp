@@ -232,7 +232,7 @@ private Q_SLOTS:
         QVERIFY(window != nullptr);
         const auto& page = window->watch_page();
         QTRY_VERIFY_WITH_TIMEOUT(selection_words(page).contains("Would help"), patient_ms);  // the run as a whole
-        QVERIFY(!selection_words(page).contains("more in memory"));
+        QVERIFY(!selection_words(page).contains("one microbatch more"));
         window->selection().select({.nodes = {"node-1"}});
         QTRY_VERIFY_WITH_TIMEOUT(selection_words(page).contains("node-1 twice as fast: "), patient_ms);
         Problem faster = recorded.planned->problem;

@@ -67,13 +67,13 @@ inline Experiment three_linked_nodes() {
     return e;
 }
 
-/// Three nodes in each of two regions, with one link between these.
-inline Experiment six_in_two_regions() {
+/// Three nodes in each of two regions, with one link between these; `apart_px`: the regions on the canvas.
+inline Experiment six_in_two_regions(double apart_px = 400) {
     Experiment e;
     e.pipeline.stages = 3;
     e.pipeline.microbatches = 6;
     e.pipeline.plan_steps = 200;
-    for (const Point at : {Point{0, 0}, Point{400, 0}}) {
+    for (const Point at : {Point{0, 0}, Point{apart_px, 0}}) {
         const std::string region = add_region(e, at);
         for (int i = 0; i < 3; ++i) add_node(e, {at.x, 80.0 * i}, region);
     }

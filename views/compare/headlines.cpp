@@ -21,19 +21,25 @@ namespace {
 
 constexpr qsizetype most_differences = 3;
 
+/// Runs, and what differs between any of them: worked out once for all that is said.
+struct ComparedRuns {
+    const std::vector<const RunData*>& runs;
+    std::vector<Parameter> parameters;
+};
+
 /// What one run has and another has not: a parameter's name, its value, and the other's.
 struct Instead {
     QString name, own, its;
     bool is_failures = false;
 };
-std::vector<Instead> differences_of(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
+std::vector<Instead> differences_of(const ComparedRuns& all, std::size_t one, std::size_t other) {
     std::vector<Instead> found;
-    for (const auto& parameter : folded(differing(runs))) {
+    for (const auto& parameter : all.parameters) {
         Instead row{in_sentence(parameter.name), parameter.values[static_cast<qsizetype>(one)],
                     parameter.values[static_cast<qsizetype>(other)], parameter.pointer == "/failures"};
         if (parameter.pointer == "/pipeline/skip_ratio") {  // what was trained with
-            row.own = QString::number(skip_ratio_of(*runs[one]));
-            row.its = QString::number(skip_ratio_of(*runs[other]));
+            row.own = QString::number(skip_ratio_of(*all.runs[one]));
+            row.its = QString::number(skip_ratio_of(*all.runs[other]));
         }
         if (row.own != row.its && parameter.pointer != "/name" && parameter.pointer != "/description")
             found.push_back(std::move(row));
@@ -47,18 +53,18 @@ QString listed(const QStringList& all) {
 }
 
 /// "skip ratio 0.25 instead of 0, ... and 2 more"; empty: nothing differs.
-QString instead_words(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
+QString instead_words(const ComparedRuns& all, std::size_t one, std::size_t other) {
     QStringList named;
-    for (const auto& [name, own, its, is_failures] : differences_of(runs, one, other))
+    for (const auto& [name, own, its, is_failures] : differences_of(all, one, other))
         named << (is_failures && own == QObject::tr("none") ? QObject::tr("no failures instead of \"%1\"").arg(its)
                                                             : QObject::tr("%1 %2 instead of %3").arg(name, own, its));
     return listed(named);
 }
 
 /// "skip ratio 0, planner gpipe": what the one has that the other has not.
-QString own_words(const std::vector<const RunData*>& runs, std::size_t one, std::size_t other) {
+QString own_words(const ComparedRuns& all, std::size_t one, std::size_t other) {
     QStringList named;
-    for (const auto& [name, own, its, is_failures] : differences_of(runs, one, other))
+    for (const auto& [name, own, its, is_failures] : differences_of(all, one, other))
         named << (is_failures && own == QObject::tr("none") ? QObject::tr("no failures")
                                                             : QObject::tr("%1 %2").arg(name, own));
     return listed(named);
@@ -68,9 +74,9 @@ constexpr double as_long = 1.005;  ///< of the quickest: in three digits it is 1
 
 /// "run 4 takes 1.32 x as long (skip ratio 0), run 3 4.20 x (planner gpipe)", the next first, each with what it has
 /// where that is wanted; `seconds` of each run.
-QString behind_words(const std::vector<const RunData*>& runs, const std::vector<double>& seconds, std::size_t quickest,
-                     bool reasons) {
+QString behind_words(const ComparedRuns& all, const std::vector<double>& seconds, std::size_t quickest, bool reasons) {
     constexpr std::size_t most_named = 4;
+    const auto& runs = all.runs;
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < runs.size(); ++i)
         if (i != quickest) others.push_back(i);
@@ -84,7 +90,7 @@ QString behind_words(const std::vector<const RunData*>& runs, const std::vector<
                                                        : QObject::tr("run %1 takes %2\u00A0× as long").arg(run).arg(times))
                   : ratio < as_long ? QObject::tr("run %1 as long").arg(run)
                                     : QObject::tr("run %1 %2\u00A0×").arg(run).arg(times));
-        if (const QString own = reasons ? own_words(runs, others[i], quickest) : QString{}; !own.isEmpty())
+        if (const QString own = reasons ? own_words(all, others[i], quickest) : QString{}; !own.isEmpty())
             words.back() += QStringLiteral(" (%1)").arg(own);
     }
     if (others.size() > most_named) words << QObject::tr("%1 more longer still").arg(others.size() - most_named);
@@ -93,7 +99,8 @@ QString behind_words(const std::vector<const RunData*>& runs, const std::vector<
 
 /// Who is first at the loss that all get to, by network time: what the shorter iteration and the lower loss come to.
 /// None where readings are too far apart to tell it of each.
-std::optional<Headline> soonest_one(const std::vector<const RunData*>& runs) {
+std::optional<Headline> soonest_one(const ComparedRuns& all) {
+    const auto& runs = all.runs;
     std::vector<const std::vector<Metric>*> metrics(runs.size());
     std::transform(runs.begin(), runs.end(), metrics.begin(), [](const RunData* run) { return &run->metrics; });
     const std::string metric = loss_to_compare(metrics);
@@ -112,10 +119,11 @@ std::optional<Headline> soonest_one(const std::vector<const RunData*>& runs) {
     const auto quickest = static_cast<std::size_t>(least - seconds.begin());
     const QString loss = metric == "loss" ? QObject::tr("training loss") : QObject::tr("validation loss");
     return Headline{QObject::tr("Soonest at a %1 of %2").arg(loss, three_digits(*race.target)), runs[quickest]->info.id,
-                    duration(*least), capitalised(behind_words(runs, seconds, quickest, true))};
+                    duration(*least), capitalised(behind_words(all, seconds, quickest, true))};
 }
 
-Headline best_one(const std::vector<const RunData*>& runs, const Ranking& ranking) {
+Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
+    const auto& runs = all.runs;
     const bool by_loss = ranking.by == Ranking::By::loss;
     const RunInfo &best = runs[ranking.best]->info, &other = runs[ranking.other]->info;
     const double mine = ranked_value(ranking, best);
@@ -128,7 +136,7 @@ Headline best_one(const std::vector<const RunData*>& runs, const Ranking& rankin
                 QObject::tr("Run %1 and run %2 are alike").arg(best.id).arg(other.id)};
     QString words =
         QObject::tr("%1 less than run %2's").arg(percent(1 - mine / ranked_value(ranking, other))).arg(other.id);
-    const QString instead = instead_words(runs, ranking.best, ranking.other);
+    const QString instead = instead_words(all, ranking.best, ranking.other);
     words +=
         instead.isEmpty() ? QObject::tr("; no parameter differs between them") : QObject::tr(", with %1").arg(instead);
     if (ranking.p)
@@ -146,12 +154,13 @@ Headline best_one(const std::vector<const RunData*>& runs, const Ranking& rankin
 }
 
 /// `reason`: it is to be said, as no other headline says it.
-Headline quickest_one(const std::vector<const RunData*>& runs, const Paces& paces, bool reason) {
+Headline quickest_one(const ComparedRuns& all, const Paces& paces, bool reason) {
+    const auto& runs = all.runs;
     std::vector<double> seconds(runs.size());
     std::transform(runs.begin(), runs.end(), seconds.begin(),
                    [](const RunData* run) { return *run->info.iteration_s; });
     return {QObject::tr("Shortest iteration of the network"), runs[paces.quickest]->info.id,
-            duration(seconds[paces.quickest]), capitalised(behind_words(runs, seconds, paces.quickest, reason))};
+            duration(seconds[paces.quickest]), capitalised(behind_words(all, seconds, paces.quickest, reason))};
 }
 
 }  // namespace
@@ -167,12 +176,13 @@ std::vector<Headline> headlines(const std::vector<const RunData*>& runs) {
             {QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"),
              QObject::tr("These runs train different models, or on different data: their losses and times do not say "
                          "which run is better")}};
+    const ComparedRuns all{runs, folded(differing(runs))};
     std::vector<Headline> lines;
-    const auto soonest = ranking->by == Ranking::By::loss ? soonest_one(runs) : std::nullopt;
+    const auto soonest = ranking->by == Ranking::By::loss ? soonest_one(all) : std::nullopt;
     if (soonest) lines.push_back(*soonest);
-    lines.push_back(best_one(runs, *ranking));
+    lines.push_back(best_one(all, *ranking));
     if (ranking->by == Ranking::By::loss)
-        if (const auto found = paces(ranked)) lines.push_back(quickest_one(runs, *found, !soonest));
+        if (const auto found = paces(ranked)) lines.push_back(quickest_one(all, *found, !soonest));
     return lines;
 }
 

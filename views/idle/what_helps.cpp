@@ -24,18 +24,7 @@ QString change_words(double change) {
                                 : QObject::tr("no shorter");
 }
 
-QString thing_words(const WhatIf& what) {
-    const QString name =
-        QString::fromStdString(what.name).replace("<->", QString::fromUtf8("↔")).replace("->", QString::fromUtf8("→"));
-    switch (what.upgrade.kind) {
-        case Upgrade::Kind::node_speed: return QObject::tr("%1 twice as fast").arg(name);
-        case Upgrade::Kind::node_memory: return QObject::tr("one microbatch more in memory of %1").arg(name);
-        case Upgrade::Kind::link: return QObject::tr("%1 twice as fast").arg(name);
-        case Upgrade::Kind::link_latency: return QObject::tr("half the latency of %1").arg(name);
-        case Upgrade::Kind::link_bandwidth: return QObject::tr("twice the bandwidth of %1").arg(name);
-    }
-    return name;
-}
+QString thing_words(const WhatIf& what) { return QString::fromStdString(what.words()); }
 
 /// A change that was tried, and what it does to an iteration.
 struct Tried {
