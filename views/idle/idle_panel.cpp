@@ -81,7 +81,7 @@ void IdlePanel::share_width() {
             width = std::max(width, table_->fontMetrics().horizontalAdvance(table_->item(row, column)->text()));
         return width + 2 * size::gap;
     };
-    const int numbers = std::max(number_width, widest(2)), room = table_->viewport()->width() - numbers;
+    const int numbers = std::max(number_width, widest(2) + size::gap), room = table_->viewport()->width() - numbers;
     const int words = std::min(widest(0) + size::gap, room - narrowest_bar);
     table_->setColumnWidth(0, words);
     table_->setColumnWidth(1, room - words);
