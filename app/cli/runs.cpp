@@ -22,6 +22,7 @@ nlohmann::ordered_json run_json(const RunInfo& r) {
             {"paused", r.state == RunState::running && r.paused},
             {"planner", r.planner},
             {"seed", r.seed},
+            {"skip_ratio", optional_number(r.skip_ratio)},
             {"started", r.started_utc},
             {"finished", r.finished_utc},
             {"iterations", r.iterations},

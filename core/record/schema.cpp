@@ -174,6 +174,10 @@ CREATE TABLE events (            -- what happened to a run besides iterations
 ) WITHOUT ROWID;
 )sql";
 
+const std::string version_7 = std::string{R"sql(
+ALTER TABLE runs ADD COLUMN skip_ratio REAL;                      -- that it was trained with; NULL: not known
+)sql"} + set_skip_ratio;
+
 int version_of(SQLite::Database& database) { return database.execAndGet("PRAGMA user_version").getInt(); }
 
 /// One transaction a step. The version is read again once the write lock is held: another program may have been first.
@@ -255,7 +259,7 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 const std::vector<std::string>& migrations() {
-    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4, version_5, version_6};
+    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4, version_5, version_6, version_7};
     return steps;
 }
 

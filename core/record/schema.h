@@ -19,6 +19,13 @@ inline constexpr int application_id = 0x534B5050;
 /// An element that was once published is never changed: append.
 const std::vector<std::string>& migrations();
 
+/// Sets `runs.skip_ratio` from the documents as `used_skip_ratio` has it: of all runs, or of those that a WHERE behind
+/// it names. It is part of version 7: never changed.
+inline constexpr const char* set_skip_ratio =
+    "UPDATE runs SET skip_ratio = (SELECT CASE WHEN json_valid(plan) AND json_valid(experiment) THEN "
+    "CASE json_array_length(plan, '$.paths[0].nodes') WHEN json_array_length(plan, '$.stages') THEN 0.0 "
+    "ELSE json_extract(experiment, '$.pipeline.skip_ratio') END END FROM documents WHERE run = runs.id)";
+
 /// Brings an open file to version steps.size(), each step in a transaction of its own; two programs may do so at once.
 /// Throws InputError where the file is of a newer version.
 void migrate(SQLite::Database& database, const std::vector<std::string>& steps, const std::filesystem::path& file);

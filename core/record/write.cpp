@@ -105,6 +105,7 @@ RunId insert_run(SQLite::Database& database, RunId id, const RunStart& start, co
     const RunId run = database.getLastInsertRowid();
     execute(database, "INSERT INTO documents (run, experiment, plan, versions, machine) VALUES (?, ?, ?, ?, ?)", run,
             start.experiment_json, start.plan_json, start.versions_json, start.machine_json);
+    execute(database, std::string{set_skip_ratio} + " WHERE id = ?", run);
     return run;
 }
 
@@ -172,7 +173,7 @@ void copy_run(SQLite::Database& database, const std::string& from, RunId id, con
     };
     const std::string frozen =
         "name, planner, seed, started_utc, iterations, predicted_iteration_s, pid, pid_namespace, process_start, "
-        "boot_id";
+        "boot_id, skip_ratio";
     const std::string results =
         "state, finished_utc, iterations_done, iteration_s, tokens_per_second, first_validation_loss, "
         "last_validation_loss, machine_s, error, heartbeat_s, paused, warning";

@@ -54,6 +54,25 @@ class TestRecord : public QObject {
     std::filesystem::path fresh() { return folder_.filePath(QStringLiteral("r%1.sqlite").arg(++files_)).toStdString(); }
 
 private Q_SLOTS:
+    /// What was trained with: 0 where microbatches visit every stage, whatever was asked for.
+    void the_skip_ratio_is_that_of_the_plan() {
+        const auto file = fresh();
+        Recorder recorder{file};
+        auto start = start_of("skips");
+        start.experiment_json = R"({"pipeline": {"skip_ratio": 0.25}})";
+        start.plan_json = R"({"stages": [["a"], ["b"], ["c"]], "paths": [{"nodes": ["a", "c"]}]})";
+        const RunId skips = recorder.begin(start);
+        start.plan_json = R"({"stages": [["a"], ["b"]], "paths": [{"nodes": ["a", "b"]}]})";
+        const RunId full = recorder.begin(start);
+        start.plan_json = "no JSON";
+        const RunId unknown = recorder.begin(start);
+        QVERIFY(recorder.flush(patient));
+        Reader reader{file};
+        QCOMPARE(reader.run(skips)->skip_ratio, std::optional{0.25});
+        QCOMPARE(reader.run(full)->skip_ratio, std::optional{0.0});
+        QCOMPARE(reader.run(unknown)->skip_ratio, std::optional<double>{});
+    }
+
     void what_is_written_is_read() {
         const auto file = fresh();
         Recorder recorder{file};

@@ -78,6 +78,26 @@ private Q_SLOTS:
         QCOMPARE(database.execAndGet("PRAGMA user_version").getInt(), static_cast<int>(steps.size()) - 1);
     }
 
+    /// Runs that were recorded before have it too.
+    void version_7_knows_skip_ratios() {
+        const auto file = fresh();
+        RunId id = 0;
+        {
+            Recorder recorder{file};
+            RunStart start;
+            start.experiment_json = R"({"pipeline": {"skip_ratio": 0.25}})";
+            start.plan_json = R"({"stages": [["a"], ["b"]], "paths": [{"nodes": ["a"]}]})";
+            id = recorder.begin(start);
+            recorder.finish(id, RunState::finished, {}, "{}");
+        }
+        {
+            SQLite::Database database{file.string(), SQLite::OPEN_READWRITE};
+            database.exec("ALTER TABLE runs DROP COLUMN skip_ratio");
+            database.exec("PRAGMA user_version = 6");
+        }
+        QCOMPARE(Reader{file}.run(id)->skip_ratio, std::optional{0.25});
+    }
+
     void a_newer_record_is_refused() {
         const auto file = fresh();
         { Recorder recorder{file}; }

@@ -20,10 +20,16 @@ using namespace skippipe;
 
 namespace {
 
+/// Which run is best, if any is.
+QString answered(const std::vector<const RunData*>& runs) {
+    const auto answer = headlines(runs).answer;
+    return answer ? plain(to_text(*answer)) : QString{};
+}
+
 /// All headlines, a line each.
 QString said(const std::vector<const RunData*>& runs) {
     QStringList lines;
-    for (const auto& headline : headlines(runs)) lines << plain(to_text(headline));
+    for (const auto& headline : headlines(runs).cards) lines << plain(to_text(headline));
     return lines.join('\n');
 }
 
@@ -77,7 +83,7 @@ private Q_SLOTS:
         b.info.iteration_s = 0.5;
         QVERIFY(said({&a, &b, &c}).contains("Shortest iteration of the network: run 2, 500 ms"));  // the best one too
         a.info.iteration_s = c.info.iteration_s = 0.5;
-        QCOMPARE(headlines({&a, &b, &c}).size(), std::size_t{1});  // none is quicker
+        QCOMPARE(headlines({&a, &b, &c}).cards.size(), std::size_t{1});  // none is quicker
         a.info.iteration_s = 1, c.info.iteration_s = 4;
         // Losses that differ by less than those of two seeds are no reason.
         b.info.last_validation_loss = 3.0001, c.info.last_validation_loss = 3.0002;
@@ -114,6 +120,40 @@ private Q_SLOTS:
         a.metrics.resize(2), b.metrics.resize(2);
         a.metrics[1].value = 5;  // some time between two readings that are a run apart it was where b ends
         QVERIFY(!said({&b, &a}).contains("Soonest"));
+    }
+
+    /// One line says which runs are best, by what, and what they alone have; nothing that may be chance decides.
+    void one_line_says_which_run_is_best() {
+        std::vector<RunData> all(4);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto& run = all[i];
+            run.info.id = static_cast<RunId>(i + 1);
+            run.info.iteration_s = i < 2 ? 1 : 4;
+            run.experiment.pipeline.skip_ratio = i < 2 ? 0.33 : 0;
+            run.experiment.seed = i == 1 ? 2 : 1;
+            for (int n = 0; n <= 10; ++n)
+                run.metrics.push_back(
+                    {.iteration = n, .name = "loss", .value = 6 - 0.3 * n, .network_s = n * *run.info.iteration_s});
+            run.info.last_validation_loss = 3;
+        }
+        all[3].experiment.pipeline.planner = "gpipe";
+        const std::vector<const RunData*> runs{&all[0], &all[1], &all[2], &all[3]};
+        QCOMPARE(answered(runs), QString("Runs 1 and 2 are best. Soonest at a training loss of 3.00, shortest "
+                                         "iteration of the network. Only they have skip ratio 0.33 instead of 0"));
+        all[3].info.last_validation_loss = 2.99;
+        QVERIFY2(answered(runs).contains("; that run 4 has the lowest last validation loss may be chance. Only"),
+                 qPrintable(answered(runs)));
+        all[3].info.last_validation_loss = 2;
+        QVERIFY2(answered(runs).contains("; run 4 has the lowest last validation loss. Only"),
+                 qPrintable(answered(runs)));
+        all[1].info.iteration_s = 2;
+        for (auto& metric : all[1].metrics) metric.network_s *= 2;
+        QVERIFY2(answered(runs).startsWith("Run 1 is best. Soonest"), qPrintable(answered(runs)));
+        QVERIFY2(!answered(runs).contains("Only"), "run 2 has the same skip ratio, others the same seed");
+        QVERIFY2(answered({&all[0], &all[3]}).endsWith("Only it has skip ratio 0.33 instead of 0, planner "
+                                                       "skippipe-joint instead of gpipe"),
+                 qPrintable(answered({&all[0], &all[3]})));
+        QCOMPARE(answered({&all[0], &all[0]}), QString());
     }
 
     /// Prose is no reason, and what another seed may do is not called better without a word.
@@ -182,10 +222,10 @@ private Q_SLOTS:
             return cut;
         };
         auto& list = page.list().view();
-        QVERIFY(list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::name));
-        QVERIFY2(page.list().width() <= 242, qPrintable(QString::number(page.list().width())));
+        QVERIFY(list.isColumnHidden(RunTable::iteration_time) && !list.isColumnHidden(RunTable::name));
+        QVERIFY2(page.list().width() <= 266, qPrintable(QString::number(page.list().width())));
         window->resize(1600, 900);
-        QTRY_VERIFY(!list.isColumnHidden(RunTable::planner) && !list.isColumnHidden(RunTable::state));
+        QTRY_VERIFY(!list.isColumnHidden(RunTable::iteration_time) && !list.isColumnHidden(RunTable::state));
         QTRY_VERIFY2(cut_names().isEmpty(), qPrintable(cut_names().join(", ")));
         for (int r = 0; r < table.rowCount(); ++r) QCOMPARE(table.rowHeight(r), table.rowHeight(0));
     }
@@ -411,8 +451,9 @@ private Q_SLOTS:
         auto& page = window->compare_page();
         const auto* best = page.findChild<HeadlineCards*>("best_run");
         QTRY_VERIFY(best->isVisible());
+        QVERIFY2(plain(best->text()).startsWith(QString("Run %1 is best. Lowest last").arg(b)), qPrintable(best->text()));
         QVERIFY2(plain(best->text())
-                     .startsWith(QString("Lowest last validation loss: run %1, 3.00. 25.0 % less than run %2's, with "
+                     .contains(QString("Lowest last validation loss: run %1, 3.00. 25.0 % less than run %2's, with "
                                          "learning rate ")
                                      .arg(b)
                                      .arg(a)),

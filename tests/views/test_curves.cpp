@@ -334,6 +334,31 @@ private Q_SLOTS:
         QVERIFY(panel.x_range().first <= 0);
     }
 
+    /// Runs whose iterations are not as long are held against each other by time, until somebody chooses.
+    void the_axis_is_time_where_iterations_differ() {
+        auto quick = std::make_shared<RunData>(), slow = std::make_shared<RunData>();
+        quick->info.id = 1, slow->info.id = 2;
+        quick->info.iteration_s = 1, slow->info.iteration_s = 1.09;
+        CurvePanel panel;
+        panel.show_runs({quick, slow});
+        QCOMPARE(panel.charts().front()->set().choice.x, WorkAxis::iteration);
+        slow->info.iteration_s = 1.2;
+        panel.show_runs({quick});
+        panel.show_runs({quick, slow});
+        QCOMPARE(panel.charts().front()->set().choice.x, WorkAxis::network_time);
+        CurvePanel again;
+        again.restore(panel.choices());
+        again.show_runs({quick});
+        QVERIFY2(again.charts().front()->set().choice.x == WorkAxis::iteration, "nobody chose");
+        panel.set_axis(WorkAxis::tokens);
+        panel.show_runs({quick});
+        panel.show_runs({quick, slow});
+        QCOMPARE(panel.charts().front()->set().choice.x, WorkAxis::tokens);
+        again.restore(panel.choices());
+        again.show_runs({quick, slow});
+        QCOMPARE(again.charts().front()->set().choice.x, WorkAxis::tokens);
+    }
+
     /// Of what an iteration costs; offered only where some run has prices.
     void money_is_an_axis_where_there_are_prices() {
         RunData plain_run = run_of(1, 4), priced = run_of(2, 4);

@@ -176,10 +176,25 @@ private Q_SLOTS:
         QVERIFY2(list.view().isColumnHidden(RunTable::speed), "at first there are those that fit");
         menu->actions()[RunTable::speed - RunTable::state]->trigger();
         QVERIFY(!list.view().isColumnHidden(RunTable::speed));
-        menu->actions()[RunTable::planner - RunTable::state]->trigger();
-        QVERIFY(list.view().isColumnHidden(RunTable::planner));
+        menu->actions()[RunTable::validation_loss - RunTable::state]->trigger();
+        QVERIFY(list.view().isColumnHidden(RunTable::validation_loss));
         QVERIFY(!list.view().isColumnHidden(RunTable::number));
         menu->close();
+    }
+
+    /// A second line tells runs of one name apart; it is what the run was trained with.
+    void a_second_line_tells_runs_apart() {
+        RunInfo run;
+        run.planner = "gpipe";
+        QCOMPARE(run_told(run), QString("running, seed 1, gpipe"));
+        run.state = RunState::finished;
+        run.skip_ratio = 1. / 3;
+        run.seed = 7;
+        QCOMPARE(run_told(run), QString("skip 0.333, seed 7, gpipe"));
+        RunTable table;
+        table.set_runs({run});
+        QCOMPARE(table.index(0, RunTable::name).data(RunTable::told_role).toString(), run_told(run));
+        QVERIFY(table.index(0, RunTable::planner).data(RunTable::told_role).isNull());
     }
 
     /// As wide as the list is in a window of 1280 pixels: nothing has to be scrolled to.

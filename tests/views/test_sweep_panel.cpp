@@ -258,6 +258,36 @@ private Q_SLOTS:
         QVERIFY(panel.stop_button().isHidden());
     }
 
+    /// A run of the open experiment was trained by the plan that would be searched for: it is there at once.
+    void plans_of_runs_are_not_searched_for_again() {
+        Document document;
+        auto experiment = three_linked_nodes();
+        experiment.pipeline.plan_steps = 4'000'000'000;  // longer than anybody waits here
+        experiment.pipeline.planner = "skippipe-joint";
+        experiment.pipeline.skip_ratio = 0.33;
+        document.start_new(experiment);
+        RunData run;
+        run.info.id = 1;
+        run.experiment = experiment;
+        run.plan.planner = "skippipe-joint";
+        run.plan.seed = experiment.seed;
+        run.iteration = Accounting{.tokens = 500, .network_s = 2};
+        for (int n = 0; n <= 4; ++n)
+            run.metrics.push_back({.iteration = n, .name = "validation_loss", .value = 6.0 - n, .tokens = 1000 * n});
+        WorthPanel panel(document, planners_);
+        panel.resize(740, 560);
+        panel.show();
+        panel.show_runs({&run});
+        QVERIFY(!panel.is_planning());
+        QCOMPARE(panel.worths().rows.size(), 1U);
+        QCOMPARE(panel.worths().rows[0].iteration_s, 2.0);
+        // By another seed, or for another network, it is another plan.
+        document.edit("other", [](Experiment& e) { e.seed = 9; });
+        QTRY_VERIFY_WITH_TIMEOUT(panel.is_planning(), 5'000);
+        QVERIFY(panel.worths().rows.empty());
+        panel.stop_button().click();
+    }
+
     void draws_are_counted() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

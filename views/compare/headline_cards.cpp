@@ -15,27 +15,46 @@
 
 namespace skippipe {
 
-HeadlineCards::HeadlineCards(QWidget* parent) : QWidget(parent), row_(new QHBoxLayout(this)) {
-    row_->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
+HeadlineCards::HeadlineCards(QWidget* parent)
+    : QWidget(parent), title_(new QLabel), words_(words_label({}, "body")), answer_(new QWidget), row_(new QHBoxLayout) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
+    column->setSpacing(size::gap);
+    auto* line = new QHBoxLayout(answer_);
+    line->setContentsMargins(size::unit, 0, size::unit, 0);
+    line->setSpacing(size::wide_gap);
+    title_->setProperty("role", "title");
+    for (auto* label : {title_, words_}) {
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        line->addWidget(label, label == words_ ? 1 : 0, Qt::AlignTop);
+    }
+    column->addWidget(answer_);
     row_->setSpacing(size::gap);
+    column->addLayout(row_);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     hide();
 }
 
 QString HeadlineCards::text() const {
     QStringList lines;
-    for (const auto& headline : shown_) lines << to_text(headline);
+    if (shown_.answer) lines << to_text(*shown_.answer);
+    for (const auto& headline : shown_.cards) lines << to_text(headline);
     return lines.join('\n');
 }
 
-void HeadlineCards::show_headlines(std::vector<Headline> headlines) {
+void HeadlineCards::show_headlines(Headlines headlines) {
     shown_ = std::move(headlines);
     while (auto* item = row_->takeAt(0)) {
         delete item->widget();
         delete item;
     }
-    for (const auto& headline : shown_) row_->addWidget(card(headline), 1);
-    setVisible(!shown_.empty());
+    answer_->setVisible(shown_.answer.has_value());
+    if (shown_.answer) {
+        title_->setText(shown_.answer->title);
+        words_->setText(shown_.answer->words);
+    }
+    for (const auto& headline : shown_.cards) row_->addWidget(card(headline), 1);
+    setVisible(!shown_.cards.empty());
 }
 
 QWidget* HeadlineCards::card(const Headline& headline) {

@@ -3,27 +3,30 @@
 #include <vector>
 
 #include <QHBoxLayout>
+#include <QLabel>
 #include <QWidget>
 
 #include "views/compare/headlines.h"
 
 namespace skippipe {
 
-/// Headlines beside each other; hidden where there are none.
+/// Which run is best in one line, and below it the figures that say so, beside each other; hidden where there are none.
 class HeadlineCards : public QWidget {
     Q_OBJECT
 public:
     explicit HeadlineCards(QWidget* parent = nullptr);
 
-    void show_headlines(std::vector<Headline> headlines);
+    void show_headlines(Headlines headlines);
     /// All of them, a line each.
     QString text() const;
 
 private:
     QWidget* card(const Headline& headline);
 
+    QLabel *title_, *words_;
+    QWidget* answer_;
     QHBoxLayout* row_;
-    std::vector<Headline> shown_;
+    Headlines shown_;
 };
 
 }  // namespace skippipe

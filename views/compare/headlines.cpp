@@ -10,6 +10,7 @@
 
 #include "core/analysis/loss_race.h"
 #include "core/analysis/ranking.h"
+#include "views/compare/compared_runs.h"
 #include "views/compare/differences.h"
 #include "views/curves/curve_data.h"
 #include "views/runs/parameters.h"
@@ -18,57 +19,6 @@
 
 namespace skippipe {
 namespace {
-
-constexpr qsizetype most_differences = 3;
-
-/// Runs, and what differs between any of them: worked out once for all that is said.
-struct ComparedRuns {
-    const std::vector<const RunData*>& runs;
-    std::vector<Parameter> parameters;
-};
-
-/// What one run has and another has not: a parameter's name, its value, and the other's.
-struct Instead {
-    QString name, own, its;
-    bool is_failures = false;
-};
-std::vector<Instead> differences_of(const ComparedRuns& all, std::size_t one, std::size_t other) {
-    std::vector<Instead> found;
-    for (const auto& parameter : all.parameters) {
-        Instead row{in_sentence(parameter.name), parameter.values[static_cast<qsizetype>(one)],
-                    parameter.values[static_cast<qsizetype>(other)], parameter.pointer == "/failures"};
-        if (parameter.pointer == "/pipeline/skip_ratio") {  // what was trained with
-            row.own = QString::number(skip_ratio_of(*all.runs[one]));
-            row.its = QString::number(skip_ratio_of(*all.runs[other]));
-        }
-        if (row.own != row.its && parameter.pointer != "/name" && parameter.pointer != "/description")
-            found.push_back(std::move(row));
-    }
-    return found;
-}
-
-QString listed(const QStringList& all) {
-    const auto more = all.size() - most_differences;
-    return all.mid(0, most_differences).join(", ") + (more > 0 ? QObject::tr(" and %1 more").arg(more) : QString{});
-}
-
-/// "skip ratio 0.25 instead of 0, ... and 2 more"; empty: nothing differs.
-QString instead_words(const ComparedRuns& all, std::size_t one, std::size_t other) {
-    QStringList named;
-    for (const auto& [name, own, its, is_failures] : differences_of(all, one, other))
-        named << (is_failures && own == QObject::tr("none") ? QObject::tr("no failures instead of \"%1\"").arg(its)
-                                                            : QObject::tr("%1 %2 instead of %3").arg(name, own, its));
-    return listed(named);
-}
-
-/// "skip ratio 0, planner gpipe": what the one has that the other has not.
-QString own_words(const ComparedRuns& all, std::size_t one, std::size_t other) {
-    QStringList named;
-    for (const auto& [name, own, its, is_failures] : differences_of(all, one, other))
-        named << (is_failures && own == QObject::tr("none") ? QObject::tr("no failures")
-                                                            : QObject::tr("%1 %2").arg(name, own));
-    return listed(named);
-}
 
 constexpr double as_long = 1.005;  ///< of the quickest: in three digits it is 1.00
 
@@ -97,6 +47,15 @@ QString behind_words(const ComparedRuns& all, const std::vector<double>& seconds
     return words.join(QStringLiteral(", "));
 }
 
+/// Those that take as long as the quickest, but for less than is told.
+std::vector<RunId> as_good_as(const std::vector<double>& seconds, std::size_t quickest,
+                              const std::vector<const RunData*>& runs) {
+    std::vector<RunId> found;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (i != quickest && seconds[i] < as_long * seconds[quickest]) found.push_back(runs[i]->info.id);
+    return found;
+}
+
 /// Who is first at the loss that all get to, by network time: what the shorter iteration and the lower loss come to.
 /// None where readings are too far apart to tell it of each.
 std::optional<Headline> soonest_one(const ComparedRuns& all) {
@@ -119,7 +78,8 @@ std::optional<Headline> soonest_one(const ComparedRuns& all) {
     const auto quickest = static_cast<std::size_t>(least - seconds.begin());
     const QString loss = metric == "loss" ? QObject::tr("training loss") : QObject::tr("validation loss");
     return Headline{QObject::tr("Soonest at a %1 of %2").arg(loss, three_digits(*race.target)), runs[quickest]->info.id,
-                    duration(*least), capitalised(behind_words(all, seconds, quickest, true))};
+                    duration(*least), capitalised(behind_words(all, seconds, quickest, true)),
+                    as_good_as(seconds, quickest, runs)};
 }
 
 Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
@@ -150,7 +110,7 @@ Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
     if (ranking.unequal)
         words += QObject::tr(". The runs did unequal numbers of iterations; To a loss compares equal work");
     return {by_loss ? QObject::tr("Lowest last validation loss") : QObject::tr("Shortest iteration of the network"),
-            best.id, figure, words};
+            best.id, figure, words, {}, ranking.may_be_chance};
 }
 
 /// `reason`: it is to be said, as no other headline says it.
@@ -160,31 +120,83 @@ Headline quickest_one(const ComparedRuns& all, const Paces& paces, bool reason) 
     std::transform(runs.begin(), runs.end(), seconds.begin(),
                    [](const RunData* run) { return *run->info.iteration_s; });
     return {QObject::tr("Shortest iteration of the network"), runs[paces.quickest]->info.id,
-            duration(seconds[paces.quickest]), capitalised(behind_words(all, seconds, paces.quickest, reason))};
+            duration(seconds[paces.quickest]), capitalised(behind_words(all, seconds, paces.quickest, reason)),
+            as_good_as(seconds, paces.quickest, runs)};
+}
+
+/// All that is said of the runs, a card each.
+std::vector<Headline> cards(const ComparedRuns& all, const std::vector<RankedRun>& ranked, const Ranking& ranking) {
+    const bool by_loss = ranking.by == Ranking::By::loss;
+    std::vector<Headline> lines;
+    const auto soonest = by_loss ? soonest_one(all) : std::nullopt;
+    if (soonest) lines.push_back(*soonest);
+    lines.push_back(best_one(all, ranking));
+    if (by_loss)
+        if (const auto found = paces(ranked)) lines.push_back(quickest_one(all, *found, !soonest));
+    return lines;
+}
+
+/// "Runs 1 and 3 are best".
+QString title_of(const std::vector<RunId>& best) {
+    if (best.size() == 1) return QObject::tr("Run %1 is best").arg(best.front());
+    QStringList numbers;
+    for (const RunId run : best) numbers << QString::number(run);
+    const QString last = numbers.takeLast();
+    return QObject::tr("Runs %1 and %2 are best").arg(numbers.join(", "), last);
+}
+
+/// By the first card that is sure and does not make all of them equal; the others say whether they agree.
+std::optional<Answer> answer_of(const ComparedRuns& all, const std::vector<Headline>& cards) {
+    const auto decisive = std::find_if(cards.begin(), cards.end(), [&](const Headline& card) {
+        return card.run != 0 && !card.may_be_chance && card.as_good.size() + 1 < all.runs.size();
+    });
+    if (decisive == cards.end()) return std::nullopt;
+    Answer answer{decisive->as_good, {}, {}};
+    answer.best.push_back(decisive->run);
+    std::sort(answer.best.begin(), answer.best.end());
+    answer.title = title_of(answer.best);
+    const auto is_best = [&](RunId run) {
+        return std::find(answer.best.begin(), answer.best.end(), run) != answer.best.end();
+    };
+    QStringList won, lost;
+    for (const auto& card : cards) {
+        if (card.run == 0) continue;
+        if (is_best(card.run) && !card.may_be_chance) won << in_sentence(card.title);
+        if (!is_best(card.run))
+            lost << (card.may_be_chance ? QObject::tr("that run %1 has the %2 may be chance")
+                                        : QObject::tr("run %1 has the %2"))
+                        .arg(card.run)
+                        .arg(in_sentence(card.title));
+    }
+    answer.words = capitalised(won.join(QStringLiteral(", ")));
+    if (!lost.isEmpty()) answer.words += QStringLiteral("; ") + lost.join(QStringLiteral(", "));
+    std::vector<std::size_t> best;
+    for (std::size_t i = 0; i < all.runs.size(); ++i)
+        if (is_best(all.runs[i]->info.id)) best.push_back(i);
+    if (const QString own = shared_words(all, best); !own.isEmpty())
+        answer.words += (best.size() == 1 ? QObject::tr(". Only it has %1") : QObject::tr(". Only they have %1")).arg(own);
+    return answer;
 }
 
 }  // namespace
 
-std::vector<Headline> headlines(const std::vector<const RunData*>& runs) {
+Headlines headlines(const std::vector<const RunData*>& runs) {
     std::vector<RankedRun> ranked;
     ranked.reserve(runs.size());
     for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
     const auto ranking = rank_runs(ranked);
     if (!ranking) return {};
     if (ranking->by == Ranking::By::loss && !train_the_same(runs))
-        return {
-            {QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"),
-             QObject::tr("These runs train different models, or on different data: their losses and times do not say "
-                         "which run is better")}};
-    const ComparedRuns all{runs, folded(differing(runs))};
-    std::vector<Headline> lines;
-    const auto soonest = ranking->by == Ranking::By::loss ? soonest_one(all) : std::nullopt;
-    if (soonest) lines.push_back(*soonest);
-    lines.push_back(best_one(all, *ranking));
-    if (ranking->by == Ranking::By::loss)
-        if (const auto found = paces(ranked)) lines.push_back(quickest_one(all, *found, !soonest));
-    return lines;
+        return {{},
+                {{QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"),
+                  QObject::tr("These runs train different models, or on different data: their losses and times do not "
+                              "say which run is better")}}};
+    const ComparedRuns all(runs);
+    auto found = cards(all, ranked, *ranking);
+    return {answer_of(all, found), std::move(found)};
 }
+
+QString to_text(const Answer& answer) { return QStringLiteral("%1. %2").arg(answer.title, answer.words); }
 
 QString to_text(const Headline& headline) {
     const QString whose = headline.run == 0 ? QString{} : QObject::tr("run %1, ").arg(headline.run);

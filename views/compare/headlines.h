@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What several runs come to, in a figure and a sentence each.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include <QString>
@@ -14,13 +15,30 @@ struct Headline {
     RunId run = 0;   ///< whose figure it is; 0: all runs'
     QString figure;  ///< "2.77"
     QString words;   ///< "1.27 % less than run 4's, with skip ratio 0.33 instead of 0", and whether that may be chance
+    std::vector<RunId> as_good = {};  ///< other runs whose figures are the same in three digits
+    bool may_be_chance = false;
 };
 
-/// The best by the last validation loss, where all have one, and the quickest by the iteration's network time. None for
-/// fewer than two runs, or where neither is there.
-std::vector<Headline> headlines(const std::vector<const RunData*>& runs);
+/// Which of the runs is best, in one sentence each: it, by what, and what it alone has.
+struct Answer {
+    std::vector<RunId> best;
+    QString title;  ///< "Runs 1 and 3 are best"
+    QString words;  ///< "Soonest at a training loss of 2.82, shortest iteration. Only they have skip ratio 0.33 instead
+                    ///< of 0"
+};
+
+struct Headlines {
+    std::optional<Answer> answer;  ///< absent: no run is better for sure, or they did not do the same work
+    std::vector<Headline> cards;
+};
+
+/// Who is soonest at the loss that all get to, the best by the last validation loss, where all have one, and the
+/// quickest by the iteration's network time; the first of those that is sure is the answer. None for fewer than two
+/// runs, or where none of them is there.
+Headlines headlines(const std::vector<const RunData*>& runs);
 
 /// In one line, for copying and screen readers.
 QString to_text(const Headline& headline);
+QString to_text(const Answer& answer);
 
 }  // namespace skippipe

@@ -96,6 +96,19 @@ Experiment all_but_the_ratio(Experiment experiment) {
     return experiment;
 }
 
+SkipMeasured measured_iteration(double skip_ratio, const Accounting& account) {
+    return {skip_ratio, account.network_s, static_cast<double>(account.tokens), account.used_nodes, {}, {}};
+}
+
+/// What a run's first plan costs an iteration; absent: it is not what the planner finds for the run's own experiment.
+std::optional<SkipMeasured> own_plan(const RunData& run) {
+    if (!run.iteration || run.plan.planner != run.experiment.pipeline.planner || run.plan.seed != run.experiment.seed)
+        return std::nullopt;
+    auto measured = measured_iteration(skip_ratio_of(run), *run.iteration);
+    measured.iteration_money = run.iteration->money;
+    return measured;
+}
+
 }  // namespace
 
 WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners, QWidget* parent)
@@ -181,11 +194,18 @@ void WorthPanel::show_runs(const std::vector<const RunData*>& runs) {
     shown_.clear();
     for (const auto* run : runs)
         shown_.push_back({run->info.id, skip_ratio_of(*run), run->experiment.model == document_.experiment().model,
-                          run->experiment.seed, run->metrics});
+                          run->experiment.seed, run->metrics, all_but_the_ratio(run->experiment), own_plan(*run)});
     choose_readable_loss(*metric_, runs);
     if (!isVisible()) return;  // drawn when it is shown
     plan_again();
     draw();
+}
+
+/// A run of the open experiment was trained by the plan that would be searched for here.
+void WorthPanel::take_plans_of_runs() {
+    for (const auto& run : shown_)
+        if (run.planned && !planned_.contains(run.skip_ratio) && run.planned_of == planned_of_)
+            planned_[run.skip_ratio] = {run.planned, {}};
 }
 
 /// Plans are kept while the document stays what they are of.
@@ -203,6 +223,7 @@ void WorthPanel::plan_again() {
     }
     const Planner* planner = planners_.find(of.pipeline.planner);
     if (planning_ || stopped_ || planner == nullptr || has_errors(document_.faults())) return show_progress();
+    take_plans_of_runs();
     std::optional<double> next;
     for (const auto& run : shown_)
         if (!planned_.contains(run.skip_ratio)) next = std::min(next.value_or(run.skip_ratio), run.skip_ratio);
@@ -227,12 +248,7 @@ void WorthPanel::plan_again() {
         const auto account =
             outcome->has_plan ? account_plan(experiment.model, outcome->problem, outcome->plan) : std::nullopt;
         if (account) {
-            planned.measured = SkipMeasured{experiment.pipeline.skip_ratio,
-                                            account->network_s,
-                                            static_cast<double>(account->tokens),
-                                            account->used_nodes,
-                                            {},
-                                            {}};
+            planned.measured = measured_iteration(experiment.pipeline.skip_ratio, *account);
             if (has_prices(experiment))
                 planned.measured->iteration_money =
                     price_of(experiment, outcome->problem, outcome->plan, outcome->timeline).total();

@@ -67,8 +67,11 @@ private:
         bool same_model = true;
         std::uint64_t seed = 0;
         std::vector<Metric> metrics;
+        Experiment planned_of = {};           ///< whose plan it was trained by, as `planned_of_`
+        std::optional<SkipMeasured> planned;  ///< an iteration of that plan; absent: it is not that experiment's own
     };
     void plan_again();
+    void take_plans_of_runs();
     void stop_or_go_on();
     /// Skip ratios of the runs shown, and how many of them have been planned.
     std::pair<std::size_t, std::size_t> ratios_and_planned() const;

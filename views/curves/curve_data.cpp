@@ -236,4 +236,15 @@ MeanBand mean_band(const std::vector<std::vector<CurvePoint>>& all) {
     return band;
 }
 
+WorkAxis usual_axis(const std::vector<const RunData*>& runs) {
+    constexpr double alike = 1.1;
+    double least = 1e300, most = 0;
+    for (const auto* run : runs)
+        if (run->info.iteration_s) {
+            least = std::min(least, *run->info.iteration_s);
+            most = std::max(most, *run->info.iteration_s);
+        }
+    return most > alike * least ? WorkAxis::network_time : WorkAxis::iteration;
+}
+
 }  // namespace skippipe

@@ -11,6 +11,7 @@
 #include <QMenu>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QStandardItemModel>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -106,6 +107,7 @@ QWidget* CurvePanel::controls() {
     offer_money(false);
     x_->setAccessibleName(tr("Horizontal axis"));
     connect(x_, &QComboBox::currentIndexChanged, this, &CurvePanel::show_all);
+    connect(x_, &QComboBox::activated, this, [this] { axis_chosen_ = true; });
     auto* fit = new QPushButton(tr("Fit"));
     fit->setToolTip(tr("All of the curves in sight; a double-click in a chart does the same"));
     connect(fit, &QPushButton::clicked, this, &CurvePanel::show_all);
@@ -239,6 +241,8 @@ void CurvePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& ru
     if (ids_of(shown_) != before) {
         groupings_ = groupings(shown_);
         fill_groups();
+        const QSignalBlocker drawn_below(x_);
+        if (!axis_chosen_) show_axis(usual_axis(shown_));
     }
     offer_money(std::any_of(shown_.begin(), shown_.end(),
                             [](const RunData* run) { return run->iteration && run->iteration->money; }));
@@ -276,12 +280,17 @@ std::pair<double, double> CurvePanel::x_range() const { return charts_.front()->
 WorkAxis CurvePanel::axis() const { return x_choices[x_->currentIndex()]; }
 
 void CurvePanel::set_axis(WorkAxis axis) {
+    axis_chosen_ = true;
+    show_axis(axis);
+}
+
+void CurvePanel::show_axis(WorkAxis axis) {
     for (int i = 0; i < x_->count(); ++i)
         if (x_choices[i] == axis) x_->setCurrentIndex(i);
 }
 
 QStringList CurvePanel::choices() const {
-    const auto name = to_string(axis());
+    const auto name = axis_chosen_ ? to_string(axis()) : std::string_view{};
     QStringList all{QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))};
     for (const auto* chart : charts_) all << chart->property("metric").toString();
     return all;

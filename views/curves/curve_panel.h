@@ -33,9 +33,9 @@ public:
     void set_empty_text(const QString& text, const std::vector<std::string>& instead = {});
     /// Metrics of `curve_metrics`, in its order; none of them: the first.
     void set_metrics(const std::vector<std::string>& metrics);
-    /// What the horizontal axis shows.
+    /// What the horizontal axis shows; until somebody chooses, `usual_axis` of the runs.
     void set_axis(WorkAxis axis);
-    /// What is drawn, as text that `restore` reads: metrics and axis. Of another version's text what is known is taken.
+    /// What is drawn, as text that `restore` reads: metrics and axis, nothing where none was chosen. Of another version's text what is known is taken.
     QStringList choices() const;
     void restore(const QStringList& choices);
     /// Weight of `smoothed`; 0: none.
@@ -69,6 +69,7 @@ protected:
 private:
     void draw();
     void show_all();
+    void show_axis(WorkAxis axis);
     void make_charts();
     void arrange();
     void show_key();
@@ -101,6 +102,7 @@ private:
     std::vector<const RunData*> shown_;  ///< the same
     RunId baseline_ = 0;
     double smoothing_ = 0, last_x_ = 0;  ///< where the longest curve ended when it was drawn last
+    bool axis_chosen_ = false;           ///< by somebody, now or before
     bool keeps_range_ = false;           ///< who looks chose what is in sight
 };
 

@@ -12,6 +12,7 @@
 
 #include "views/runs/resuming.h"
 #include "views/theme/theme.h"
+#include "views/theme/two_line_delegate.h"
 #include "views/theme/widgets.h"
 
 namespace skippipe {
@@ -43,6 +44,8 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setSelectionBehavior(QAbstractItemView::SelectRows);
     view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     view_->setWordWrap(false);
+    view_->setItemDelegateForColumn(RunTable::name, new TwoLineDelegate(RunTable::told_role, view_));
+    view_->verticalHeader()->setDefaultSectionSize(TwoLineDelegate::row);
     view_->setIconSize({20, 12});
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);

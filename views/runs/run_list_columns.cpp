@@ -17,11 +17,11 @@
 namespace skippipe {
 namespace {
 
-constexpr int parameter_width = 92, least_planner_list = 300, least_state_list = 420;
-constexpr int least_name_width = 64, least_planner_width = 56, most_planner_width = 160;
+constexpr int parameter_width = 92, least_time_list = 420, least_state_list = 440;
+constexpr int least_name_width = 64;
 /// Which of two runs is better, and of what they are, without scrolling sideways.
 constexpr int shown_first[] = {RunTable::eye,  RunTable::number,  RunTable::state,
-                               RunTable::name, RunTable::planner, RunTable::validation_loss};
+                               RunTable::name, RunTable::iteration_time, RunTable::validation_loss};
 
 QString value_words(const nlohmann::ordered_json& experiment, const std::string& pointer) {
     const nlohmann::ordered_json::json_pointer place(pointer);
@@ -65,23 +65,19 @@ void RunList::offer_columns() {
     });
 }
 
-/// What a run is called and who planned it share what the other columns leave, until somebody draws an edge.
+/// What a run is called has what the other columns leave, until somebody draws an edge.
 void RunList::fit_columns() {
     auto& header = *view_->horizontalHeader();
     if (widths_chosen_) return;
     // Where there is little room, what a run is called and what came of it stay; until somebody chooses columns.
     if (!columns_chosen_)
         for (const auto& [column, least] :
-             {std::pair{RunTable::state, least_state_list}, {RunTable::planner, least_planner_list}})
+             {std::pair{RunTable::state, least_state_list}, {RunTable::iteration_time, least_time_list}})
             view_->setColumnHidden(column, view_->viewport()->width() < least);
     int left = view_->viewport()->width();
     for (int column = 0; column < view_->model()->columnCount(); ++column)
-        if (column != RunTable::name && column != RunTable::planner && !view_->isColumnHidden(column))
-            left -= view_->columnWidth(column);
-    const bool both = !view_->isColumnHidden(RunTable::name) && !view_->isColumnHidden(RunTable::planner);
-    const int planner = std::clamp(both ? left * 11 / 20 : left, least_planner_width, most_planner_width);
-    header.resizeSection(RunTable::planner, planner);
-    header.resizeSection(RunTable::name, std::max(both ? left - planner : left, least_name_width));
+        if (column != RunTable::name && !view_->isColumnHidden(column)) left -= view_->columnWidth(column);
+    header.resizeSection(RunTable::name, std::max(left, least_name_width));
 }
 
 /// Those that differ between the selected runs, and those that have a column.

@@ -62,6 +62,14 @@ QString run_title(const RunInfo& run) {
         .arg(QString::fromStdString(run.name), QString::fromStdString(run.planner), state_words(run).toLower());
 }
 
+QString run_told(const RunInfo& run) {
+    QStringList words;
+    if (run.state != RunState::finished) words << state_words(run).toLower();
+    if (run.skip_ratio) words << QObject::tr("skip %1").arg(*run.skip_ratio, 0, 'g', 3);
+    words << QObject::tr("seed %1").arg(run.seed) << QString::fromStdString(run.planner);
+    return words.join(QStringLiteral(", "));
+}
+
 void RunTable::set_runs(const std::vector<RunInfo>& runs) {
     const bool same = std::equal(runs.begin(), runs.end(), runs_.begin(), runs_.end(),
                                  [](const auto& a, const auto& b) { return a.id == b.id; });
@@ -181,6 +189,8 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
             if (column == eye)
                 return marks_.hides(run.id) ? tr("Hidden in curves; a click shows it (H)")
                                             : tr("Its colour in curves; a click hides it there (H)");
+            if (column == name && run.error.empty() && run.warning.empty() && run.note.empty())
+                return run_title(run) + QStringLiteral("\n") + run_told(run);
             return QString::fromStdString(!run.error.empty()     ? run.error
                                           : !run.warning.empty() ? run.warning
                                                                  : run.note);
@@ -190,6 +200,7 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
                        : QVariant{};
         case sort_role: return sort_key(run, column);
         case run_role: return static_cast<qlonglong>(run.id);
+        case told_role: return column == name ? QVariant(run_told(run)) : QVariant{};
         default: return {};
     }
 }

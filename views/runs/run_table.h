@@ -30,7 +30,8 @@ public:
         tags,
         columns
     };
-    static constexpr int sort_role = Qt::UserRole, run_role = Qt::UserRole + 1;
+    static constexpr int sort_role = Qt::UserRole, run_role = Qt::UserRole + 1,
+                         told_role = Qt::UserRole + 2;  ///< what tells a run from others of its name
 
     /// A parameter of the frozen experiments, in a column of its own after the others.
     struct Parameter {
@@ -96,5 +97,8 @@ private:
 QString state_words(const RunInfo& run);
 /// "Run 5, Churn, skippipe-joint, finished".
 QString run_title(const RunInfo& run);
+/// What tells it from runs of the same name, what differs most often first: "skip 0.33, seed 2, gpipe"; of one that
+/// did not finish also that.
+QString run_told(const RunInfo& run);
 
 }  // namespace skippipe
