@@ -269,6 +269,7 @@ private Q_SLOTS:
         RunData run;
         run.info.id = 1;
         run.experiment = experiment;
+        run.experiment.training.iterations = 7;  // which no plan depends on
         run.plan.planner = "skippipe-joint";
         run.plan.seed = experiment.seed;
         run.iteration = Accounting{.tokens = 500, .network_s = 2};

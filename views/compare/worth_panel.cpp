@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include "core/analysis/price.h"
+#include "core/experiment/io.h"
 #include "views/compare/loss_box.h"
 #include "views/curves/plot.h"
 #include "views/plan/plan_service.h"
@@ -88,12 +89,17 @@ QString verdict_words(const std::vector<SkipWorth>& rows) {
              percent(first->skip_ratio), chance_of(*best, *first));
 }
 
-/// All but the skip ratio and what no plan depends on.
-Experiment all_but_the_ratio(Experiment experiment) {
-    experiment.pipeline.skip_ratio = 0;
-    experiment.name = experiment.description = {};
-    for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
-    return experiment;
+/// What a plan and its price depend on, but for the skip ratio.
+Experiment all_but_the_ratio(const Experiment& experiment) {
+    Experiment part = planning_part(experiment);
+    part.pipeline.skip_ratio = 0;
+    part.pipeline.planner = experiment.pipeline.planner;
+    part.pipeline.plan_steps = experiment.pipeline.plan_steps;
+    part.seed = experiment.seed;
+    part.prices = experiment.prices;
+    for (std::size_t i = 0; i < part.topology.nodes.size(); ++i)
+        part.topology.nodes[i].price_per_hour = experiment.topology.nodes[i].price_per_hour;
+    return part;
 }
 
 SkipMeasured measured_iteration(double skip_ratio, const Accounting& account) {
