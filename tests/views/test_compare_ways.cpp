@@ -77,8 +77,8 @@ private Q_SLOTS:
         c.experiment.pipeline.planner = "1f1b";
         const QString words = said({&a, &b, &c});
         QVERIFY2(words.startsWith("Lowest last validation loss: run 2, 2"), qPrintable(words));
-        QVERIFY2(words.contains("Shortest iteration of the network: run 1, 1.00 s. Run 2 takes 2.00\u00A0× as long "
-                                "(seed 7), run 3 4.00\u00A0× (planner 1f1b)"),
+        QVERIFY2(words.contains("Shortest iteration of the network: run 1, 1.00 s. Run 2 takes 2.00 × as long "
+                                "(seed 7), run 3 4.00 × (planner 1f1b)"),
                  qPrintable(words));
         b.info.iteration_s = 0.5;
         QVERIFY(said({&a, &b, &c}).contains("Shortest iteration of the network: run 2, 500 ms"));  // the best one too
@@ -108,14 +108,14 @@ private Q_SLOTS:
                     {.iteration = i, .name = "loss", .value = 6 - 0.3 * i, .network_s = i * *run->info.iteration_s});
         a.info.last_validation_loss = b.info.last_validation_loss = 3;
         const QString words = said({&b, &a});
-        QVERIFY2(words.startsWith("Soonest at a training loss of 3.00: run 1, 10.0 s. Run 2 takes 4.00\u00A0× as long"),
+        QVERIFY2(words.startsWith("Soonest at a training loss of 3.00: run 1, 10.0 s. Run 2 takes 4.00 × as long"),
                  qPrintable(words));
         QVERIFY2(words.contains("as long (skip ratio 0, planner gpipe)"), qPrintable(words));
         auto nearly = a;
         nearly.info.id = 3;
         nearly.experiment.seed = 2;
         for (auto& metric : nearly.metrics) metric.network_s *= 1.001;
-        QVERIFY(said({&a, &b, &nearly}).contains("Run 3 takes as long (seed 2), run 2 4.00\u00A0×"));
+        QVERIFY(said({&a, &b, &nearly}).contains("Run 3 takes as long (seed 2), run 2 4.00 ×"));
         QVERIFY2(!words.contains("not used"), qPrintable(words));
         a.metrics.resize(2), b.metrics.resize(2);
         a.metrics[1].value = 5;  // some time between two readings that are a run apart it was where b ends

@@ -508,7 +508,9 @@ private Q_SLOTS:
         panel.show_runs(borrowed({&first}));
         QTRY_VERIFY(chart.end_words().contains(label(1, 10).section("  ", 1)));
         QCOMPARE(chart.end_words().filter(QString::fromUtf8("○ ")).size(), 1);
-        QVERIFY2(panel.key_text().isEmpty(), "one run needs no key");
+        QCOMPARE(panel.key_text(), QString("Training\nValidation"));  // above the chart, not over its curves
+        panel.set_metrics({"iteration_s"});
+        QVERIFY2(panel.key_text().isEmpty(), "one line needs no key");
         CurveChart narrow;
         narrow.resize(200, 200);
         narrow.show_set(chart.set(), false);

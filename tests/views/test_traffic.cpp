@@ -182,6 +182,44 @@ private Q_SLOTS:
         QVERIFY(flow > 0 && name > flow && node > name);
     }
 
+    /// A picture too small for all names has those that cover nothing, of what is selected first; on the canvas that is
+    /// edited folded regions have names instead.
+    void a_small_picture_names_nodes_where_there_is_room() {
+        Document document;
+        Experiment e;
+        for (const char* id : {"n1", "n2", "n3"}) e.topology.nodes.push_back({.id = id});
+        e.topology.nodes[0].x = 0, e.topology.nodes[1].x = 64, e.topology.nodes[2].x = 900;  // two close together
+        for (auto& node : e.topology.nodes) node.y = 0;
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyScene scene(document, selection, false);
+        const auto side = [&](const char* id) { return scene.node(id)->far_name(); };
+        scene.follow_zoom(1);
+        QVERIFY2(side("n3") == FarName::none, "names stand where they always do");
+        constexpr double small = 0.25;
+        scene.follow_zoom(small);
+        QVERIFY(side("n1") == FarName::below && side("n3") == FarName::below);
+        std::vector<QRectF> boxes;
+        for (const char* id : {"n1", "n2", "n3"})
+            if (side(id) != FarName::none)
+                boxes.push_back(scene.node(id)->far_name_box(side(id), small).translated(scene.node(id)->pos()));
+        for (std::size_t i = 0; i < boxes.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) QVERIFY(!boxes[i].intersects(boxes[j]));
+            for (const char* id : {"n1", "n2", "n3"})
+                QVERIFY(!boxes[i].intersects(scene.node(id)->shape().boundingRect().translated(scene.node(id)->pos())));
+        }
+        // Closer still there is room for one of them below: that which is selected.
+        document.edit("closer", [](Experiment& now) { now.topology.nodes[1].x = 42; });
+        QVERIFY(side("n1") == FarName::below && side("n2") != FarName::below);
+        selection.select({.nodes = {"n2"}});
+        QVERIFY(side("n2") == FarName::below && side("n1") != FarName::below);
+        scene.follow_zoom(0.1);
+        QVERIFY(side("n2") == FarName::none);
+        TopologyScene edited(document, selection, true);
+        edited.follow_zoom(small);
+        QVERIFY(edited.node("n3")->far_name() == FarName::none);
+    }
+
     void the_slider_goes_through_what_is_in_sight() {
         ReplayBar bar;
         bar.set_range(10, 30);

@@ -211,16 +211,17 @@ private Q_SLOTS:
         window->selection().select({.nodes = {"node-2"}});
         const QString of_run = title->text();
         QVERIFY2(of_run.startsWith("Why node-2 idles") && !of_run.contains("in sight"), qPrintable(of_run));
-        auto* in_sight = page.findChild<QCheckBox*>("idle_in_sight");
+        auto* in_sight = page.findChild<QToolButton*>("idle_scope");
         page.zoom().show(0, recorded_iterations * recorded.length());
-        in_sight->setChecked(true);
+        in_sight->menu()->actions()[1]->trigger();
+        QCOMPARE(in_sight->text(), QString("In sight"));
         QVERIFY2(title->text().startsWith(of_run), qPrintable(title->text() + of_run));  // the same time
         const auto& work = page.timeline().data()->work(1, 0);
         page.zoom().show(work.start_s, work.end_s);
         QCOMPARE(plain(title->text()), QString("Why node-2 idles 0 % of the time in sight"));
         const auto* by_node = page.findChild<QTabWidget*>("idle_tabs")->widget(2)->findChild<QTableWidget*>();
         QCOMPARE(by_node->rowCount(), 4);
-        in_sight->setChecked(false);
+        in_sight->menu()->actions()[0]->trigger();
         QCOMPARE(title->text(), of_run);
     }
 
@@ -627,7 +628,7 @@ private Q_SLOTS:
         QTest::mouseClick(view.viewport(), Qt::LeftButton, Qt::ShiftModifier, row(3));
         QCOMPARE(compare.list().selected().size(), 4U);
         const auto* best = compare.findChild<HeadlineCards*>("best_run");
-        QTRY_VERIFY2_WITH_TIMEOUT(best->text().startsWith("Lowest last validation loss: run 3"),
+        QTRY_VERIFY2_WITH_TIMEOUT(best->text().startsWith("Run 3 is best. Lowest last validation loss."),
                                   qPrintable(best->text()), patient_ms);
         QVERIFY(best->text().contains("learning rate") && best->isVisible());
         qInfo("which of four runs is best and what differed: %lld ms of the window after 3 inputs", clock.elapsed());

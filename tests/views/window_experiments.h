@@ -17,7 +17,7 @@ namespace skippipe {
 inline constexpr int patient_ms = 90'000;
 
 /// Words without their thin spaces.
-inline QString plain(QString words) { return words.replace(QChar(0x2009), ' '); }
+inline QString plain(QString words) { return words.replace(QChar(0x2009), ' ').replace(QChar(0x00A0), ' '); }
 
 inline bool worker_is_built() {
     return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) &&

@@ -72,7 +72,6 @@ RacePanel::RacePanel(QWidget* parent)
     column->addWidget(table_);
     column->addWidget(chart_, 1);
     chart_->setObjectName("race_chart");
-    chart_->set_legend(false);
     connect(chart_, &CurveChart::hovered, chart_, &CurveChart::set_crosshair);
     connect(chart_, &CurveChart::left, chart_, [this] { chart_->set_crosshair({}); });
     connect(chart_, &CurveChart::all_wanted, this, &RacePanel::draw_chart);

@@ -81,8 +81,6 @@ void CurveChart::set_logarithmic(bool x, bool y) {
     log_y_ = y;
 }
 
-void CurveChart::set_legend(bool always) { always_legend_ = always; }
-
 void CurveChart::style() {
     apply_theme(*plot_);
     const Theme& t = theme();
@@ -203,7 +201,7 @@ void CurveChart::set_crosshair(std::optional<double> x) {
         const QString value = !point ? QString{} : set_.y_is_time ? duration(point->y) : three_digits(point->y);
         item->plottable()->setName(curve.name + (value.isEmpty() ? value : "  " + value));
     }
-    plot_->legend->setVisible(x ? !set_.curves.empty() : always_legend_ && set_.curves.size() > 1);
+    plot_->legend->setVisible(x && !set_.curves.empty());
     plot_->replot(QCustomPlot::rpQueuedReplot);
 }
 

@@ -25,8 +25,6 @@ public:
     /// Draws them; what is in sight stays where `keeps_sight`, else all is shown.
     void show_set(CurveSet set, bool keeps_sight);
     void set_logarithmic(bool x, bool y);
-    /// The legend stands always, or only beside the crosshair's values.
-    void set_legend(bool always);
     const CurveSet& set() const { return set_; }
     /// In what the axis counts. Tells nobody.
     void set_x_range(double begin, double end);
@@ -64,7 +62,7 @@ private:
     QCPItemText* nothing_;
     std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
-    bool drawing_ = false, log_x_ = false, log_y_ = false, always_legend_ = true;
+    bool drawing_ = false, log_x_ = false, log_y_ = false;
     std::optional<double> crosshair_x_, level_y_;
 };
 

@@ -329,20 +329,21 @@ void CurvePanel::group_by(const QString& name) {
     show_all();
 }
 
-/// One key for all charts of several runs: beside the curves it would cover them.
+/// One key for all charts: in them it would cover curves. A curve that is alone needs none.
 void CurvePanel::show_key() {
     constexpr qsizetype most = 12;
     keyed_.clear();
     QString html;
-    if (shown_.size() > 1)
-        for (const auto* chart : charts_)
-            for (const auto& curve : chart->set().curves) {
-                if (!curve.in_legend || keyed_.contains(curve.name)) continue;
-                keyed_ << curve.name;
-                if (keyed_.size() > most) continue;
-                html += QStringLiteral("%1&nbsp;%2&emsp; ")
-                            .arg(run_swatch_html(curve.run), curve.name.toHtmlEscaped().replace(' ', "&nbsp;"));
-            }
+    for (const auto* chart : charts_)
+        for (const auto& curve : chart->set().curves) {
+            if (!curve.in_legend || keyed_.contains(curve.name)) continue;
+            keyed_ << curve.name;
+            if (keyed_.size() > most) continue;
+            html += QStringLiteral("%1&nbsp;%2&emsp; ")
+                        .arg(curve.marks ? run_disc_html(curve.run) : run_swatch_html(curve.run),
+                             curve.name.toHtmlEscaped().replace(' ', "&nbsp;"));
+        }
+    if (keyed_.size() < 2) keyed_.clear(), html.clear();
     if (keyed_.size() > most) html += tr("and %1 more").arg(keyed_.size() - most);
     key_->setText(html);
     key_->setVisible(!html.isEmpty());
@@ -386,7 +387,6 @@ void CurvePanel::draw() {
     for (auto* chart : charts_) {
         const bool less = less_baseline_->isChecked() && shown_.size() > 1;
         chart->set_logarithmic(log_x_->isChecked(), log_y_->isChecked() && !less);  // differences may be below 0
-        chart->set_legend(shown_.size() < 2);
         const CurveChoice choice{chart->property("metric").toString().toStdString(), axis(), smoothing_, groups, less};
         chart->show_set(curve_set(shown_, baseline_, choice), keeps_range_);
         empty = empty && chart->set().curves.empty();

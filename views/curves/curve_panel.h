@@ -47,7 +47,7 @@ public:
     void group_by(const QString& name);
     /// The line under the controls; empty for fewer than two runs.
     QString equal_text() const;
-    /// Which colour is which run, above the charts of several: "Run 4, gpipe" a line; else empty.
+    /// Which line is which, above the charts: "Run 4, gpipe" a line; empty where one is alone.
     QString key_text() const;
     const std::vector<CurveChart*>& charts() const { return charts_; }
     /// Points drawn, over all curves.

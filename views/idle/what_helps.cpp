@@ -2,6 +2,7 @@
 #include "views/idle/what_helps.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <QObject>
@@ -32,14 +33,21 @@ struct Tried {
     double change = 0;  ///< as a share of it
 };
 
+std::optional<NodeIndex> find_node(const Problem& problem, const std::string& id) {
+    const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), id);
+    if (place == problem.node_ids.end()) return std::nullopt;
+    return NodeIndex(static_cast<int>(place - problem.node_ids.begin()));
+}
+
+/// Not where it is lost, or left out.
+bool serves(const Plan& plan, NodeIndex node, int nodes) { return stage_of_nodes(plan, nodes)[node] >= 0; }
+
 /// Of the node, of what all ask, and of other ways to sum gradients.
 std::vector<Tried> tried(const Problem& problem, const Plan& plan, const Timeline& timeline, const Explanation& why,
                          const std::string& node, WireType wire) {
     std::vector<Tried> all;
-    if (const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), node);
-        place != problem.node_ids.end())
-        for (const auto& what :
-             node_what_ifs(problem, plan, timeline, NodeIndex(static_cast<int>(place - problem.node_ids.begin()))))
+    if (const auto place = find_node(problem, node); place && serves(plan, *place, problem.nodes()))
+        for (const auto& what : node_what_ifs(problem, plan, timeline, *place))
             if (what.complete) all.push_back({thing_words(what), what.change});
     for (const auto& what : why.what_ifs) {
         const auto is_known = [&](const Tried& one) { return one.what == thing_words(what); };

@@ -57,6 +57,10 @@ QString run_swatch_html(RunId run) {
     return QStringLiteral("<span style=\"color:%1\">%2</span>").arg(pen.color().name(), QString::fromUtf8(line));
 }
 
+QString run_disc_html(RunId run) {
+    return QStringLiteral("<span style=\"color:%1\">○</span>").arg(run_pen(run, 1).color().name());
+}
+
 bool RunMarks::hides(RunId run) const {
     return std::any_of(hidden.begin(), hidden.end(), [run](const MarkedRun& one) { return one.id == run; });
 }

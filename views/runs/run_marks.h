@@ -22,6 +22,8 @@ QPen run_pen(RunId run, double width, const Theme& colours = theme());
 QPixmap run_swatch(RunId run, bool hidden = false);
 /// Its line within a label's rich text, where no picture stays with its word.
 QString run_swatch_html(RunId run);
+/// The disc of its values that are read now and then, hollow.
+QString run_disc_html(RunId run);
 
 /// A run by what tells it from another one of the same number, in a record that was begun anew.
 struct MarkedRun {

@@ -87,10 +87,12 @@ Details node_details(int lane, const IterationTime& one, const TimelineData& dat
     rows.push_back(iteration_row(one.iteration));
     const auto all = activity({lane}, one, data);
     if (all.sum.seconds > 0)
-        rows.push_back(
-            {QObject::tr("Works"), QObject::tr("%1 of %2, the last ends after %3")
-                                       .arg(percent(all.sum.busy_s / all.sum.seconds), duration(one.length_s),
-                                            duration(all.last_end_s - one.begin_s()))});
+        rows.push_back({QObject::tr("Works"),
+                        all.sum.busy_s > 0
+                            ? QObject::tr("%1 of %2, the last ends after %3")
+                                  .arg(percent(all.sum.busy_s / all.sum.seconds), duration(one.length_s),
+                                       duration(all.last_end_s - one.begin_s()))
+                            : QObject::tr("not at all in the %1 of this iteration").arg(duration(one.length_s))});
     add_waits(rows, all, data, [](double seconds) { return duration(seconds); });
     return details;
 }

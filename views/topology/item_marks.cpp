@@ -13,7 +13,7 @@ constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 
 }  // namespace
 
-bool is_close(const QPainter* painter) { return painter->worldTransform().m11() >= 0.35; }
+bool is_close(const QPainter* painter) { return painter->worldTransform().m11() >= least_name_zoom; }
 
 double text_scale(double zoom) { return 1 / std::clamp(zoom, least_text_zoom, 1.0); }
 

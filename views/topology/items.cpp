@@ -78,7 +78,44 @@ NodeItem::NodeItem(std::string id)
     setZValue(2);
 }
 
-QRectF NodeItem::boundingRect() const { return {-label_room, -node_radius - 16, 2 * label_room, 2 * node_radius + 46}; }
+QRectF NodeItem::boundingRect() const {
+    return QRectF{-label_room, -node_radius - 16, 2 * label_room, 2 * node_radius + 46} | far_box_;
+}
+
+QRectF NodeItem::far_name_box(FarName side, double zoom) const {
+    const double scale = double(size::tiny_text) / size::small_text / zoom, away = node_radius + far_ring / zoom;
+    const QSizeF words = label_.size() * scale;
+    const double half = words.width() / 2, middle = words.height() / 2;
+    switch (side) {
+        case FarName::below: return {{-half, away}, words};
+        case FarName::above: return {{-half, -away - words.height()}, words};
+        case FarName::right: return {{away, -middle}, words};
+        case FarName::left: return {{-away - words.width(), -middle}, words};
+        default: return {};
+    }
+}
+
+void NodeItem::set_far_name(FarName side, double zoom) {
+    const QRectF box = far_name_box(side, zoom);
+    if (side == far_name_ && box == far_box_) return;
+    prepareGeometryChange();
+    far_name_ = side;
+    far_box_ = box;
+}
+
+/// Below the node; in a small picture where it has room, if anywhere.
+void NodeItem::paint_name(QPainter* painter) const {
+    const bool close = is_close(painter);
+    if (!close && far_name_ == FarName::none) return;
+    painter->save();
+    painter->setFont(small_font());
+    painter->setPen(left_out || down || !close ? theme().text_2 : theme().text);
+    const double scale = close ? text_scale(painter) : far_box_.height() / label_.size().height();
+    painter->translate(close ? QPointF(-label_.size().width() / 2 * scale, node_radius + 2) : far_box_.topLeft());
+    painter->scale(scale, scale);
+    painter->drawStaticText(QPointF(), label_);
+    painter->restore();
+}
 
 QPainterPath NodeItem::shape() const {
     QPainterPath path;
@@ -128,16 +165,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         painter->drawText(QRectF(-node_radius, -node_radius, 2 * node_radius, 2 * node_radius),
                           Qt::AlignCenter | Qt::TextDontClip, QString::number(stage));
     }
-    if (is_close(painter)) {
-        painter->setFont(small_font());
-        painter->setPen(left_out || down ? t.text_2 : t.text);
-        const double scale = text_scale(painter);
-        painter->save();
-        painter->translate(0, node_radius + 2);
-        painter->scale(scale, scale);
-        painter->drawStaticText(QPointF(-label_.size().width() / 2, 0), label_);
-        painter->restore();
-    }
+    paint_name(painter);
     draw_badge(painter, {node_radius * 0.75, -node_radius * 0.75}, fault_level);
     if (down) {
         draw_lost_mark(painter);

@@ -26,6 +26,9 @@ class LinkItem;
 class RegionItem;
 class RegionLabel;
 
+/// Where a node of a small picture has its name: on a side that is free.
+enum class FarName { none, below, above, right, left };
+
 class NodeItem final : public QGraphicsItem {
 public:
     explicit NodeItem(std::string id);
@@ -38,6 +41,10 @@ public:
     bool on_rim(QPointF scene_place) const;
     /// Where it is seen: in the middle of its region where that is folded.
     QPointF seen_at() const;
+    /// The name's room from the node's middle, at a zoom where names are as small as they are read.
+    QRectF far_name_box(FarName side, double zoom) const;
+    void set_far_name(FarName side, double zoom);
+    FarName far_name() const { return far_name_; }
 
     int stage = -1;
     bool left_out = false;         ///< a plan exists and does not use it
@@ -54,8 +61,12 @@ protected:
     QVariant itemChange(GraphicsItemChange, const QVariant&) override;
 
 private:
+    void paint_name(QPainter* painter) const;
+
     std::string id_;
     QStaticText label_;
+    FarName far_name_ = FarName::none;
+    QRectF far_box_;
 };
 
 /// A link's line that nothing marks.

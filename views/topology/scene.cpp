@@ -163,6 +163,7 @@ void TopologyScene::move_to_document() {
         if (auto* item = node(e.topology.nodes[i].id)) item->setPos(places[i].x, places[i].y);
     for (auto& [id, item] : regions_) item->waits = false, item->follow_nodes();
     place_labels();
+    place_far_names();
     way_->follow_nodes();
     reduction_->follow_nodes();
     link_words_->follow_links();
@@ -347,6 +348,7 @@ void TopologyScene::show_selection() {
     for (auto& [id, item] : regions_) item->setSelected(s.regions.count(id) > 0);
     for (auto* link : links_) link->setSelected(s.links.count(link->key()) > 0);
     syncing_ = false;
+    place_far_names();
     set_links_apart();
     show_link_words();
     show_way();

@@ -129,6 +129,7 @@ private:
     void end_drag();
     void mark_down();
     void show_folded();
+    void place_far_names();
 
     Document& document_;
     SelectionModel& selection_;

@@ -32,6 +32,7 @@ void TopologyScene::follow_zoom(double zoom) {
     if (zoom == zoom_) return;
     zoom_ = zoom;
     show_folded();
+    place_far_names();
 }
 
 void TopologyScene::show_folded() {

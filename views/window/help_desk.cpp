@@ -59,7 +59,7 @@ void HelpDesk::ask() {
 
 std::vector<Detail> HelpDesk::rows() const {
     if (plan_ == nullptr) return {};
-    const QString name = tr("Would help");
+    const QString name = tr("Would\u00A0help");
     if (answer_.isEmpty())
         return {is_busy() ? Detail{name, tr("trying changes…")}
                           : Detail{name, tr("Try changes of this large plan"), DetailLink::helps}};

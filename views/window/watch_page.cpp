@@ -11,6 +11,7 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
+#include <QTabBar>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -42,7 +43,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       by_stage_(new SplitTable(tr("Idle time by stage"))),
       by_node_(new SplitTable(tr("Idle time by node"))),
       devices_(new DevicePanel),
-      in_sight_(new QCheckBox(tr("In sight"))),
+      scope_(new QToolButton),
       helps_(new HelpDesk(this)),
       differences_(new DifferenceTable),
       failures_(new FailurePanel),
@@ -194,16 +195,29 @@ QWidget* WatchPage::idle_tabs() {
     tabs->addTab(by_stage_, tr("By stage"));
     tabs->addTab(by_node_, tr("By node"));
     tabs->setTabVisible(tabs->addTab(devices_, tr("Devices")), false);
-    in_sight_->setObjectName("idle_in_sight");
-    in_sight_->setStyleSheet("QCheckBox{margin-right:8px;}");  // off the edge
-    in_sight_->setToolTip(tr("Idle times of what is in sight of the timeline, else of the whole run"));
-    tabs->setCornerWidget(in_sight_);
-    connect(in_sight_, &QCheckBox::toggled, this, [this] {
-        show_idle();
-        show_splits();
-    });
+    scope_->setObjectName("idle_scope");
+    scope_->setAccessibleName(tr("Idle times of"));
+    scope_->setToolTip(tr("Idle times of the whole run, or of what the timeline has in sight"));
+    scope_->setPopupMode(QToolButton::InstantPopup);
+    scope_->setMenu(new QMenu(scope_));
+    auto* scopes = new QActionGroup(scope_);
+    for (const auto& [words, of_sight] : {std::pair{tr("Whole run"), false}, {tr("In sight"), true}}) {
+        auto* action = scope_->menu()->addAction(words);
+        action->setCheckable(true);
+        scopes->addAction(action);
+        connect(action, &QAction::toggled, this, [this, words = words, of_sight = of_sight](bool on) {
+            if (!on) return;
+            of_sight_ = of_sight;
+            scope_->setText(words);
+            show_idle();
+            show_splits();
+        });
+        action->setChecked(!of_sight);
+    }
+    tabs->setCornerWidget(scope_);
+    tabs->tabBar()->setStyleSheet("QTabBar::tab{padding:5px 8px 4px 8px;}");  // whole beside it at 1024 pixels
     connect(&zoom_, &TimeZoom::changed, this, [this] {
-        if (!in_sight_->isChecked()) return;
+        if (!is_of_sight()) return;
         show_idle();
         show_splits();
     });

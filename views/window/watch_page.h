@@ -159,7 +159,8 @@ private:
     SplitTable *by_stage_, *by_node_;
     DevicePanel* devices_;
     QTabWidget* idle_tabs_ = nullptr;
-    QCheckBox* in_sight_;
+    QToolButton* scope_;  ///< of the idle times
+    bool of_sight_ = false;
     HelpDesk* helps_;
     DifferenceTable* differences_;
     FailurePanel* failures_;

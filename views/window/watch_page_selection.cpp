@@ -40,7 +40,7 @@ const IterationTime* WatchPage::chosen_iteration() const {
     return has_selected_time() ? iteration_at(iterations, shown_time()) : &iterations.back();
 }
 
-bool WatchPage::is_of_sight() const { return in_sight_->isChecked() && shown_ && shown_->problem; }
+bool WatchPage::is_of_sight() const { return of_sight_ && shown_ && shown_->problem; }
 
 /// Of all iterations that were explained, or of what is in sight: sums of the lanes there.
 std::vector<IdleSplit> WatchPage::node_splits() const {
