@@ -64,7 +64,8 @@ QStringList labels_of(AxisKind kind, double begin, double end) {
 CurveSet set_of(const std::vector<RunData>& runs, RunId baseline, const CurveChoice& choice) {
     std::vector<const RunData*> pointers;
     for (const auto& run : runs) pointers.push_back(&run);
-    return curve_set(pointers, baseline, choice);
+    PointStore store;
+    return curve_set(pointers, baseline, choice, store);
 }
 
 }  // namespace
@@ -332,6 +333,31 @@ private Q_SLOTS:
         panel.charts()[0]->plot().toPixmap(700, 500);
         log_x->trigger();
         QVERIFY(panel.x_range().first <= 0);
+    }
+
+    /// Points of a run that stays what it is are not worked out again; those of one that grew are.
+    void points_are_worked_out_once() {
+        auto still = std::make_shared<RunData>(), grows = std::make_shared<RunData>();
+        for (auto* run : {still.get(), grows.get()}) run->metrics.push_back({.name = "loss", .value = 5});
+        PointStore store;
+        store.keep({still, grows});
+        const auto* points = &store.points(*still, "loss", WorkAxis::iteration);
+        QCOMPARE(points->size(), 1U);
+        QCOMPARE(&store.points(*still, "loss", WorkAxis::iteration), points);
+        QVERIFY(&store.points(*still, "loss", WorkAxis::tokens) != points);
+        QCOMPARE(store.points(*grows, "loss", WorkAxis::iteration).size(), 1U);
+        const auto grown = std::make_shared<RunData>(*grows);
+        grown->metrics.push_back({.iteration = 1, .name = "loss", .value = 4});
+        store.keep({still, grown});
+        QCOMPARE(&store.points(*still, "loss", WorkAxis::iteration), points);
+        QCOMPARE(store.points(*grown, "loss", WorkAxis::iteration).size(), 2U);
+        // What is not held may be another run at the same place in memory.
+        store.keep({grown});
+        still->metrics.clear();
+        QVERIFY(store.points(*still, "loss", WorkAxis::iteration).empty());
+        still->metrics.push_back({.name = "loss", .value = 5});
+        store.keep({still});
+        QCOMPARE(store.points(*still, "loss", WorkAxis::iteration).size(), 1U);
     }
 
     /// Runs whose iterations are not as long are held against each other by time, until somebody chooses.

@@ -8,6 +8,7 @@
 #include "views/compare/differences.h"
 #include "views/compare/race_panel.h"
 #include "views/curves/curve_panel.h"
+#include "views/curves/equal_words.h"
 #include "views/theme/theme.h"
 
 using namespace skippipe;
@@ -45,7 +46,8 @@ QString plain(QString text) { return text.replace(QChar(0x2009), ' '); }
 QString words_of(const std::vector<RunData>& runs, RunId baseline, const std::string& metric, WorkAxis x) {
     std::vector<const RunData*> pointers;
     for (const auto& run : runs) pointers.push_back(&run);
-    return equal_words(pointers, baseline, metric, x);
+    PointStore store;
+    return equal_words(pointers, baseline, metric, x, store);
 }
 
 }  // namespace

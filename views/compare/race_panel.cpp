@@ -183,7 +183,8 @@ void RacePanel::draw_chart() {
     choice.metric = metric_->currentData().toString().toStdString();
     choice.x = race_axes[axis_->currentIndex()];
     choice.groups = keys();
-    auto set = curve_set(runs, runs.empty() ? 0 : runs.front()->info.id, choice);
+    PointStore store;
+    auto set = curve_set(runs, runs.empty() ? 0 : runs.front()->info.id, choice, store);
     if (set.y_label.isEmpty()) set.y_label = metric_->currentText();
     chart_->show_set(std::move(set), false);
     chart_->set_level(level_);

@@ -16,6 +16,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "views/curves/equal_words.h"
 #include "views/curves/plot.h"
 #include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
@@ -236,6 +237,7 @@ void CurvePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& ru
     const auto before = ids_of(shown_);
     held_ = runs;
     std::erase(held_, nullptr);
+    points_.keep(held_);
     shown_.clear();
     for (const auto& run : held_) shown_.push_back(run.get());
     if (ids_of(shown_) != before) {
@@ -388,7 +390,7 @@ void CurvePanel::draw() {
         const bool less = less_baseline_->isChecked() && shown_.size() > 1;
         chart->set_logarithmic(log_x_->isChecked(), log_y_->isChecked() && !less);  // differences may be below 0
         const CurveChoice choice{chart->property("metric").toString().toStdString(), axis(), smoothing_, groups, less};
-        chart->show_set(curve_set(shown_, baseline_, choice), keeps_range_);
+        chart->show_set(curve_set(shown_, baseline_, choice, points_), keeps_range_);
         empty = empty && chart->set().curves.empty();
     }
     const double last = last_x(), grown = last - last_x_;
@@ -407,7 +409,7 @@ void CurvePanel::draw() {
     }
     show_key();
     const auto& first_choice = charts_.front()->set().choice;
-    equal_->setText(equal_words(shown_, baseline_, first_choice.metric, first_choice.x));
+    equal_->setText(equal_words(shown_, baseline_, first_choice.metric, first_choice.x, points_));
     equal_->setVisible(!equal_->text().isEmpty());
     scroll_->setVisible(!empty);
     empty_->setVisible(empty);

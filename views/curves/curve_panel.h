@@ -100,6 +100,7 @@ private:
     QString group_;  ///< the name of the one in use
     std::vector<std::shared_ptr<const RunData>> held_;
     std::vector<const RunData*> shown_;  ///< the same
+    PointStore points_;                  ///< of those
     RunId baseline_ = 0;
     double smoothing_ = 0, last_x_ = 0;  ///< where the longest curve ended when it was drawn last
     bool axis_chosen_ = false;           ///< by somebody, now or before

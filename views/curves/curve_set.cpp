@@ -18,17 +18,17 @@ constexpr double thin_line = 1.75, thick_line = 3;
 QString validation_words() { return QObject::tr("Validation"); }
 
 void add_curve(CurveSet& set, const RunData& run, const std::string& metric, const QString& name, const QPen& pen,
-               bool marks) {
-    Curve curve{.run = run.info.id, .name = name, .pen = pen, .marks = marks};
-    curve.points = curve_points(run, metric, set.choice.x);
-    if (curve.points.empty()) return;
+               bool marks, PointStore& store) {
+    const auto& points = store.points(run, metric, set.choice.x);
+    if (points.empty()) return;
+    Curve curve{.run = run.info.id, .name = name, .pen = pen, .points = points, .marks = marks};
     curve.in_legend = !marks || name == validation_words();
     if (set.choice.smoothing > 0 && !marks) curve.smooth = smoothed(curve.points, set.choice.smoothing);
     set.curves.push_back(std::move(curve));
 }
 
 /// A curve a group: the mean of its runs, and between which values they lie.
-void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QStringList& groups) {
+void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QStringList& groups, PointStore& store) {
     QStringList told;
     for (std::size_t first = 0; first < runs.size(); ++first) {
         const QString& word = groups[static_cast<qsizetype>(first)];
@@ -37,8 +37,8 @@ void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QS
         std::vector<std::vector<CurvePoint>> curves;
         for (std::size_t i = first; i < runs.size(); ++i)
             if (groups[static_cast<qsizetype>(i)] == word)
-                if (auto points = curve_points(*runs[i], set.choice.metric, set.choice.x); !points.empty())
-                    curves.push_back(std::move(points));
+                if (const auto& points = store.points(*runs[i], set.choice.metric, set.choice.x); !points.empty())
+                    curves.push_back(points);
         auto band = mean_band(curves);
         if (band.mean.empty()) continue;
         const RunId run = runs[first]->info.id;
@@ -105,7 +105,8 @@ QString axis_label(WorkAxis axis) {
     return {};
 }
 
-CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, const CurveChoice& choice) {
+CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, const CurveChoice& choice,
+                   PointStore& store) {
     CurveSet set;
     set.choice = choice;
     set.x_label = axis_label(choice.x);
@@ -114,7 +115,7 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
     for (const auto& metric : curve_metrics())
         if (choice.metric == metric.name) set.y_label = QObject::tr(metric.label);
     if (choice.groups.size() == static_cast<qsizetype>(runs.size()) && !runs.empty()) {
-        add_groups(set, runs, choice.groups);
+        add_groups(set, runs, choice.groups, store);
         if (choice.less_baseline) hold_against(set, baseline);
         return set;
     }
@@ -126,10 +127,12 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
         const QPen pen = run_pen(run.info.id, several && run.info.id == baseline ? thick_line : thin_line);
         const QString name = QObject::tr("Run %1, %2").arg(run.info.id).arg(apart[i]);
         const bool validated = choice.metric == "loss";
-        add_curve(set, run, choice.metric, several || !validated ? name : QObject::tr("Training"), pen, false);
+        add_curve(set, run, choice.metric, several || !validated ? name : QObject::tr("Training"), pen, false,
+                  store);
         if (validated)
             add_curve(set, run, "validation_loss",
-                      several ? QObject::tr("Run %1, validation").arg(run.info.id) : validation_words(), pen, true);
+                      several ? QObject::tr("Run %1, validation").arg(run.info.id) : validation_words(), pen, true,
+                      store);
     }
     if (several && choice.less_baseline) hold_against(set, baseline);
     return set;

@@ -3,7 +3,7 @@
 #pragma once
 #include <QPen>
 
-#include "views/curves/curve_data.h"
+#include "views/curves/point_store.h"
 
 namespace skippipe {
 
@@ -40,7 +40,8 @@ struct CurveSet {
 
 /// Of these runs, in their own colours; the baseline's is the thick one where there are several. Of losses, validation
 /// as discs of the same colour. Groups have the colour of their first run.
-CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, const CurveChoice& choice);
+CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, const CurveChoice& choice,
+                   PointStore& store);
 
 /// What stands on the axis, with its unit where its ticks have none.
 QString axis_label(WorkAxis axis);
