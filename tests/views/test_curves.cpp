@@ -14,7 +14,7 @@
 #include <QToolButton>
 #include <QXmlStreamReader>
 
-#include "tests/views/borrowed.h"
+#include "tests/views/snapshots.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/curve_ticks.h"
 #include "views/curves/end_labels.h"
@@ -155,7 +155,7 @@ private Q_SLOTS:
         QVERIFY(set.curves[1].smooth.empty());  // validations are few
         CurvePanel panel;
         const RunData run = run_of(1, 9);
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         const int raw = panel.point_count();
         panel.set_smoothing(0.9);
         QCOMPARE(panel.point_count(), raw + 9);
@@ -184,11 +184,11 @@ private Q_SLOTS:
         QCOMPARE(set.curves[1].points[3].y, (set.curves[1].low[3].y + set.curves[1].high[3].y) / 2);
         QCOMPARE(set.curves[1].pen.color(), run_pen(2, 1).color());
         CurvePanel panel;
-        panel.show_runs(borrowed(shown), 1);
+        panel.show_runs(snapshots(shown), 1);
         panel.group_by("Skip ratio");
         QCOMPARE(panel.charts()[0]->set().curves.size(), 2U);
         QVERIFY(panel.exported(CurveFormat::svg).contains("<polygon"));
-        panel.show_runs(borrowed({&runs[0], &runs[2]}), 1);  // the choice stays for others
+        panel.show_runs(snapshots({&runs[0], &runs[2]}), 1);  // the choice stays for others
         QCOMPARE(panel.charts()[0]->readout(), set.curves[0].name + "\nskip ratio 0.25, 1 run");
         panel.group_by({});
         QCOMPARE(panel.charts()[0]->set().curves.size(), 4U);
@@ -220,7 +220,7 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"perplexity", "iteration_s"});
-        panel.show_runs(borrowed({&first, &second}), 1);
+        panel.show_runs(snapshots({&first, &second}), 1);
         QCOMPARE(panel.charts().size(), 2U);
         panel.charts()[0]->set_crosshair(4.2);
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  300\nRun 2, gpipe  301"));
@@ -245,11 +245,11 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"perplexity"});
-        panel.show_runs(borrowed({all[0], all[9]}), 1);
+        panel.show_runs(snapshots({all[0], all[9]}), 1);
         auto& plot = panel.charts()[0]->plot();
         QCOMPARE(plot.graph(1)->pen().style(), Qt::DashLine);
         QVERIFY(!plot.notAntialiasedElements().testFlag(QCP::aePlottables));
-        panel.show_runs(borrowed(all), 1);
+        panel.show_runs(snapshots(all), 1);
         QCOMPARE(panel.charts()[0]->plot().graphCount(), 30);
         QCOMPARE(panel.charts()[0]->plot().graph(9)->pen().style(), Qt::SolidLine);
         QCOMPARE(panel.charts()[0]->plot().graph(0)->pen().widthF(), 3.0);
@@ -261,18 +261,18 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"loss", "idle_share", "no such metric"});
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         QCOMPARE(panel.charts().size(), 2U);
         const auto all = panel.x_range();
         QCOMPARE(panel.charts()[1]->x_range(), all);
         panel.charts()[1]->plot().xAxis->setRange(4, 8);
         QCOMPARE(panel.x_range(), std::pair(4.0, 8.0));
         run = run_of(1, 14);
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         QCOMPARE(panel.x_range(), std::pair(4.0, 8.0));
         panel.set_follows(true);
         run = run_of(1, 16);
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         QCOMPARE(panel.x_range(), std::pair(6.0, 10.0));
         panel.set_metrics({});
         QCOMPARE(panel.charts().size(), 1U);
@@ -283,7 +283,7 @@ private Q_SLOTS:
         RunData run = run_of(1, 11);
         CurvePanel panel;
         panel.resize(700, 500);
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         auto& plot = panel.charts()[0]->plot();
@@ -301,7 +301,7 @@ private Q_SLOTS:
         const auto near = panel.x_range();
         QVERIFY2(near.first > all.first && near.second < all.second, "a drag zooms");
         run = run_of(1, 14);
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         QCOMPARE(panel.x_range(), near);
         QTest::mouseDClick(&plot, Qt::LeftButton, {}, inside.center());
         QTRY_VERIFY(panel.x_range().second > 13);
@@ -317,7 +317,7 @@ private Q_SLOTS:
         const RunData run = run_of(1, 11);
         CurvePanel panel;
         panel.resize(700, 500);
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         QCOMPARE(panel.charts()[0]->set().curves.front().points.front().x, 1.0);
@@ -397,9 +397,9 @@ private Q_SLOTS:
             return model->item(box->findText("Money"))->isEnabled();
         };
         QVERIFY(!offered());
-        panel.show_runs(borrowed({&plain_run}));
+        panel.show_runs(snapshots({&plain_run}));
         QVERIFY(!offered());
-        panel.show_runs(borrowed({&plain_run, &priced}), 1);
+        panel.show_runs(snapshots({&plain_run, &priced}), 1);
         QVERIFY(offered());
         panel.set_axis(WorkAxis::money);
         QCOMPARE(panel.charts()[0]->set().curves.front().run, RunId{2});
@@ -430,7 +430,7 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"loss", "iteration_s"});
-        panel.show_runs(borrowed({&first, &second}), 1);
+        panel.show_runs(snapshots({&first, &second}), 1);
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         const auto lines = QString::fromUtf8(panel.exported(CurveFormat::csv)).split('\n', Qt::SkipEmptyParts);
@@ -467,7 +467,7 @@ private Q_SLOTS:
         const RunData first = run_of(1, 400), second = run_of(9, 400);
         auto panel = std::make_unique<CurvePanel>();
         panel->resize(700, 500);
-        panel->show_runs(borrowed({&first, &second}), 1);
+        panel->show_runs(snapshots({&first, &second}), 1);
         panel->show();
         QVERIFY(QTest::qWaitForWindowExposed(panel.get()));
         std::vector<std::function<QByteArray()>> makers;
@@ -491,13 +491,13 @@ private Q_SLOTS:
     void a_legend_names_runs_once() {
         const RunData first = run_of(1, 4), second = run_of(2, 4);
         CurvePanel panel;
-        panel.show_runs(borrowed({&first, &second}), 1);
+        panel.show_runs(snapshots({&first, &second}), 1);
         auto& chart = *panel.charts()[0];
         QCOMPARE(chart.readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
         chart.set_crosshair(3);
         QVERIFY2(chart.readout().startsWith("Run 1, gpipe  5.80\nRun 2, gpipe  5.80"), qPrintable(chart.readout()));
         QVERIFY(chart.set().y_label.contains("validation"));
-        panel.show_runs(borrowed({&first}));
+        panel.show_runs(snapshots({&first}));
         chart.set_crosshair({});
         QCOMPARE(chart.readout(), QString("Training\nValidation"));
     }
@@ -517,7 +517,7 @@ private Q_SLOTS:
         CurvePanel panel;
         panel.resize(700, 500);
         panel.set_metrics({"loss"});
-        panel.show_runs(borrowed({&first, &second}), 1);
+        panel.show_runs(snapshots({&first, &second}), 1);
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         auto& chart = *panel.charts()[0];
@@ -531,12 +531,10 @@ private Q_SLOTS:
         chart.set_x_range(6, 8);
         QTRY_COMPARE(chart.end_words(), QStringList{label(1, 7)});  // the other has ended
         QCOMPARE(panel.key_text(), QString("Run 1, gpipe\nRun 2, gpipe"));
-        panel.show_runs(borrowed({&first}));
+        panel.show_runs(snapshots({&first}));
         QTRY_VERIFY(chart.end_words().contains(label(1, 10).section("  ", 1)));
         QCOMPARE(chart.end_words().filter(QString::fromUtf8("○ ")).size(), 1);
         QCOMPARE(panel.key_text(), QString("Training\nValidation"));  // above the chart, not over its curves
-        panel.set_metrics({"iteration_s"});
-        QVERIFY2(panel.key_text().isEmpty(), "one line needs no key");
         CurveChart narrow;
         narrow.resize(200, 200);
         narrow.show_set(chart.set(), false);
@@ -544,6 +542,8 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowExposed(&narrow));
         narrow.plot().replot();
         QVERIFY2(narrow.end_words().isEmpty(), "there is no room for them");
+        panel.set_metrics({"iteration_s"});
+        QVERIFY2(panel.key_text().isEmpty(), "one line needs no key");
     }
 
     /// Where a run has no loss, the panel has the one button that shows what it has.
@@ -552,7 +552,7 @@ private Q_SLOTS:
         std::erase_if(run.metrics, [](const Metric& metric) { return metric.name != "iteration_s"; });
         CurvePanel panel;
         panel.set_empty_text("No loss", {"iteration_s"});
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         panel.show();
         auto* button = panel.findChild<QPushButton*>("instead");
         QVERIFY(button->isVisible());

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tests/views/borrowed.h"
+#include "tests/views/snapshots.h"
 #include "views/compare/differences.h"
 #include "views/compare/race_panel.h"
 #include "views/curves/curve_panel.h"
@@ -94,11 +94,11 @@ private Q_SLOTS:
         const RunData full = run_of(1, 3e12, 2e6), skip = run_of(2, 2e12, 1e6);
         CurvePanel panel;
         panel.resize(600, 400);
-        panel.show_runs(borrowed({&full, &skip}), 1);
+        panel.show_runs(snapshots({&full, &skip}), 1);
         panel.set_axis(WorkAxis::block_flops);
         QCOMPARE(panel.point_count(), 4 + 6);  // and validations
         QVERIFY(panel.equal_text().startsWith("Equal block FLOPs. At "));
-        panel.show_runs(borrowed({&full}));
+        panel.show_runs(snapshots({&full}));
         QVERIFY(panel.equal_text().isEmpty());
     }
 
@@ -203,7 +203,7 @@ private Q_SLOTS:
         RunData run = run_of(1, 3e12, 2e6);
         CurvePanel panel;
         panel.resize(600, 400);
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
         const auto all = panel.x_range();
@@ -218,13 +218,13 @@ private Q_SLOTS:
         const auto zoomed = panel.x_range();
         QVERIFY(zoomed.second - zoomed.first < all.second - all.first);
         run.metrics.push_back({99, 9, "loss", 1, 90, 9, 900});
-        panel.show_runs(borrowed({&run}));
+        panel.show_runs(snapshots({&run}));
         QCOMPARE(panel.x_range(), zoomed);
         QTest::mouseDClick(plot, Qt::LeftButton, {}, middle.toPoint());
         QVERIFY(panel.x_range().second > all.second);
         const RunData other = run_of(2, 1, 1);
         QApplication::sendEvent(plot, &wheel);
-        panel.show_runs(borrowed({&other}));
+        panel.show_runs(snapshots({&other}));
         QCOMPARE(panel.x_range(), all);
     }
 };

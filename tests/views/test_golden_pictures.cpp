@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tests/views/borrowed.h"
+#include "tests/views/snapshots.h"
 #include "views/curves/curve_panel.h"
 #include "views/theme/theme.h"
 #include "views/timeline/timeline_view.h"
@@ -160,7 +160,7 @@ private Q_SLOTS:
         const RunData one = run_of(1, 0.08), two = run_of(2, 0.06);
         CurvePanel curves;
         curves.resize(640, 420);
-        curves.show_runs(borrowed({&one, &two}), 1);
+        curves.show_runs(snapshots({&one, &two}), 1);
         curves.set_axis(WorkAxis::network_time);
         curves.show();
         QVERIFY(QTest::qWaitForWindowExposed(&curves));

@@ -10,7 +10,6 @@
 #include "core/experiment/io.h"
 #include "plugins/planners/all.h"
 #include "tests/benchmarks/bench_views/measure.h"
-#include "tests/views/borrowed.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/plot.h"
 #include "views/runs/run_list.h"
@@ -64,32 +63,31 @@ void run_list() {
 
 void many_curves() {
     constexpr int runs = 100, points = 10'000, repeats = 5;
-    std::vector<RunData> all(runs);
+    std::vector<std::shared_ptr<const RunData>> shown, other;
     for (int r = 0; r < runs; ++r) {
-        all[static_cast<std::size_t>(r)].info.id = r + 1;
+        auto run = std::make_shared<RunData>();
+        run->info.id = r + 1;
         for (int i = 0; i < points; ++i)
-            all[static_cast<std::size_t>(r)].metrics.push_back(
+            run->metrics.push_back(
                 {.iteration = i, .name = "loss", .value = 6 - 1e-4 * i + 0.01 * (i * 7 % 13) + 0.01 * r});
+        other.push_back(std::make_shared<RunData>(*run));
+        shown.push_back(std::move(run));
     }
-    std::vector<const RunData*> shown;
-    for (const auto& run : all) shown.push_back(&run);
     CurvePanel panel;
     panel.resize(1000, 600);
     panel.show();
-    panel.show_runs(borrowed(shown), 1);
+    panel.show_runs(shown, 1);
     run_events(50);
     double new_s = 1e300, all_s = 1e300, again_s = 1e300;
-    std::vector<RunData> other = all;
     for (int i = 0; i < repeats; ++i) {
         double from_s = thread_s();
-        const auto growing = shown.front();
-        shown.front() = growing == &all.front() ? &other.front() : &all.front();
-        panel.show_runs(borrowed(shown), 1);
+        std::swap(shown.front(), other.front());  // another snapshot of it
+        panel.show_runs(shown, 1);
         QApplication::processEvents();
         new_s = std::min(new_s, thread_s() - from_s);
-        for (std::size_t r = 0; r < runs; ++r) shown[r] = shown[r] == &all[r] ? &other[r] : &all[r];
+        std::swap(shown, other);
         from_s = thread_s();
-        panel.show_runs(borrowed(shown), 1);
+        panel.show_runs(shown, 1);
         QApplication::processEvents();
         all_s = std::min(all_s, thread_s() - from_s);
         from_s = thread_s();
