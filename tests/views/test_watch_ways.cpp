@@ -368,6 +368,19 @@ private Q_SLOTS:
                      table->verticalScrollBar()->value() == table->verticalScrollBar()->maximum(),
                  qPrintable(QString::number(top)));
         QVERIFY(top > 0);
+        // In a narrow panel it leaves iterations to the timeline, and the rest is whole.
+        const auto columns = [&] {
+            int width = 0;
+            for (int c = 0; c < 5; ++c) width += table->columnWidth(c);  // 0: hidden
+            return width;
+        };
+        table->setFixedWidth(420);
+        QTRY_VERIFY(!table->isColumnHidden(4) && columns() <= table->viewport()->width());
+        table->setFixedWidth(292);
+        QTRY_VERIFY(table->isColumnHidden(4) && columns() <= table->viewport()->width());
+        for (int c = 0; c < 4; ++c)
+            QVERIFY(table->columnWidth(c) >
+                    table->fontMetrics().horizontalAdvance(table->model()->index(top, c).data().toString()) + 8);
     }
 
     /// The network and the line below it tell what befell it then; nodes serve the stages that they had then.
@@ -383,6 +396,7 @@ private Q_SLOTS:
         Plan later = make_plan(recorded.experiment, *planners_.find("1f1b"), request_for(recorded.experiment))->plan;
         for (auto& path : later.paths) std::swap(path.nodes[1], path.nodes[2]);
         std::swap(later.stages[StageIndex(1)], later.stages[StageIndex(2)]);
+        later.order = {};  // dispatch decides
         for (int i = 0; i < recorded_iterations; ++i) {
             if (i == 2) {
                 recorder.plan(run, 2, to_json(later, recorded.planned->problem, nullptr).dump(), "for the test");
@@ -396,6 +410,11 @@ private Q_SLOTS:
         QVERIFY(window != nullptr);
         auto& page = window->watch_page();
         page.zoom().show_all();
+        const auto& planned = window->feed().data(run)->planned;
+        QVERIFY(planned.size() == 2 && planned.at(0) && planned.at(2) && planned.at(0) != planned.at(2));
+        QCOMPARE(planned_at(planned, 1), planned.at(0).get());
+        QCOMPARE(planned_at(planned, 7), planned.at(2).get());
+        QCOMPARE(planned_at({}, 7), nullptr);
         auto& scene = page.network().scene_model();
         const auto* event = page.findChild<QLabel*>("replay_event");
         const auto go_to = [&](double share) { Q_EMIT page.timeline().moment_moved(share * recorded.length()); };

@@ -13,6 +13,7 @@ namespace skippipe {
 namespace {
 
 constexpr int least_width = 240;  ///< pixels of a chart that has room for them
+constexpr int least_left = 56;  ///< of the axis, so that charts beneath each other begin in one line
 constexpr int leader = 12, gap = 3;
 
 /// Of several runs the discs are their lines' of the same colour.
@@ -102,7 +103,7 @@ void EndLabels::show_set(const CurveSet& set) {
         // A value in sight may be longer than the last one.
         width += metrics.horizontalAdvance(QStringLiteral("00")) + leader + gap;
     }
-    plot_.axisRect()->setMinimumMargins({0, 0, width, 0});
+    plot_.axisRect()->setMinimumMargins({least_left, 0, width, 0});
     const std::size_t count = fits ? runs : 0;
     while (texts_.size() > count) {
         plot_.removeItem(texts_.back());

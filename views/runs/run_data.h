@@ -27,7 +27,7 @@ struct RunData {
     std::vector<PlanChange> plan_changes;
     std::optional<Accounting> iteration;  ///< what one iteration of the plan costs; absent: no problem, or no such plan
     std::shared_ptr<const TimelineData> lanes = std::make_shared<const TimelineData>();
-    std::shared_ptr<const TimelineData> planned;               ///< an iteration of `plan`, evaluated; null: it has none
+    PlannedIterations planned;                                 ///< of `plan` and those after it
     std::shared_ptr<const std::vector<StageReduction>> rings;  ///< how the first plan sums gradients
     std::vector<Metric> metrics;
     std::vector<RunEvent> events;                              ///< as they were told

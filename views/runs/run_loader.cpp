@@ -59,7 +59,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
         if (check_structure(*data_.problem, data_.plan).empty())
             data_.rings =
                 std::make_shared<const std::vector<StageReduction>>(reductions_of(*data_.problem, data_.plan));
-        data_.planned = planned_lanes(*data_.problem, data_.plan);
+        data_.planned[0] = planned_lanes(*data_.problem, data_.plan);
         data_.iteration = account_plan(data_.experiment, *data_.problem, data_.plan);
     } catch (const InputError&) {
         // An experiment that this program cannot turn into numbers still has metrics to show.
@@ -231,7 +231,9 @@ void RunLoader::take_plan_changes(Reader& reader) {
         Faults faults;
         auto plan = parse_plan(parse_json(reader.plan_json(data_.info.id, changes[i].iteration), faults),
                                *data_.problem, faults);
-        if (!has_errors(faults)) data_.later_plans[changes[i].iteration] = std::move(plan);
+        if (has_errors(faults)) continue;
+        data_.planned[changes[i].iteration] = planned_lanes(*data_.problem, plan);
+        data_.later_plans[changes[i].iteration] = std::move(plan);
     }
     data_.plan_changes = std::move(changes);
 }

@@ -103,7 +103,7 @@ void DifferenceTable::show_iteration(const TimelineData& planned, const Timeline
     std::erase_if(all, [&](const PlanDifference& one) { return std::abs(one.own_s()) < least_s; });
     if (all.empty())
         return show_nothing(
-            compared == 0 ? tr("Iteration %1 is not read yet, or was run by another plan").arg(iteration.iteration + 1)
+            compared == 0 ? tr("Iteration %1 is not read yet, or has nothing of its plan").arg(iteration.iteration + 1)
                           : tr("Iteration %1 went as planned: %2 operations and transfers at their times")
                                 .arg(iteration.iteration + 1)
                                 .arg(compared));

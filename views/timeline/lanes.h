@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -256,5 +257,11 @@ private:
     std::vector<double> dirty_work_, dirty_transfers_, dirty_gaps_,
         dirty_down_;  ///< [lane]: earliest start added since `finish`
 };
+
+/// An iteration of each plan of a run as evaluated, by the first iteration that it was in force; null: it does not come
+/// to its end.
+using PlannedIterations = std::map<int, std::shared_ptr<const TimelineData>>;
+/// What was planned for that iteration; null: nothing is known.
+const TimelineData* planned_at(const PlannedIterations& planned, int iteration);
 
 }  // namespace skippipe

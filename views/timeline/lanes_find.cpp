@@ -198,4 +198,9 @@ TimelineData::Place TimelineData::neighbour_hop(const Place& from, int step) con
     return best;
 }
 
+const TimelineData* planned_at(const PlannedIterations& planned, int iteration) {
+    const auto after = planned.upper_bound(iteration);
+    return after == planned.begin() ? nullptr : std::prev(after)->second.get();
+}
+
 }  // namespace skippipe

@@ -179,7 +179,7 @@ void TimelinePainter::lane(int index) {
                  bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
     gaps(index, bar_top, bar_bottom);
     outages(index, bar_top, bar_bottom);
-    const bool has_plan = view_.planned_ != nullptr && !view_.compact_;
+    const bool has_plan = !view_.planned_.empty() && !view_.compact_;
     work(index, bar_top, has_plan ? bar_bottom - planned_row : bar_bottom);
     if (has_plan) planned(index, bar_bottom - planned_row + 1, bar_bottom);
     if (!view_.compact_) transfers(index, top);
@@ -221,7 +221,8 @@ void TimelinePainter::planned(int index, double top, double bottom) {
     box(scale_.left, top - 1, scale_.right, bottom, packed(theme_.surface));
     const auto* end = iterations.data() + iterations.size();
     for (const auto* one = iteration_at(iterations, scale_.begin); one != end && one->begin_s() < scale_.end; ++one) {
-        if (one->length_s * pps < least_planned_iteration_pixels) continue;
+        const TimelineData* should = planned_at(view_.planned_, one->iteration);
+        if (should == nullptr || one->length_s * pps < least_planned_iteration_pixels) continue;
         const auto strip = [&](const LaneSpan& span, double start_s, double end_s) {
             const double x0 = std::max(scale_.x(one->begin_s() + start_s), scale_.left),
                          x1 = std::min(scale_.x(one->begin_s() + end_s), scale_.right);
@@ -229,7 +230,7 @@ void TimelinePainter::planned(int index, double top, double bottom) {
             const QColor fill = span_colour(theme_, span, span.stage, view_.colour_by_);
             box(x0, top, x1 - x0 > 3 ? x1 - 1 : x1, bottom, packed(mix(theme_.surface, fill, 0.6)));
         };
-        view_.planned_->visit_work(
+        should->visit_work(
             index, scale_.begin - one->begin_s(), scale_.end - one->begin_s(), fold_pixels / pps,
             [&](const LaneSpan& span) { strip(span, span.start_s, span.end_s); },
             [&](const Fold& fold) { strip(fold.dominant, fold.start_s, fold.end_s); });

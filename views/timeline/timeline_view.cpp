@@ -98,7 +98,7 @@ void TimelineView::set_overview(bool on) {
     request_frame();
 }
 
-void TimelineView::set_planned(std::shared_ptr<const TimelineData> planned) {
+void TimelineView::set_planned(PlannedIterations planned) {
     if (planned == planned_) return;
     planned_ = std::move(planned);
     request_frame();

@@ -41,8 +41,8 @@ public:
     ColourBy colour_by() const { return colour_by_; }
     /// A strip of the whole time above, with what is in sight as a frame that can be dragged.
     void set_overview(bool on);
-    /// What was planned for each iteration, as a strip under each lane's work; null: none.
-    void set_planned(std::shared_ptr<const TimelineData> planned);
+    /// What was planned for each iteration, as a strip under each lane's work; empty: none.
+    void set_planned(PlannedIterations planned);
     /// Lanes in groups; none: as they come. What was collapsed by name stays so.
     void set_groups(std::vector<LaneGroup> groups);
     const std::vector<LaneGroup>& groups() const { return groups_; }
@@ -191,7 +191,8 @@ private:
     double compact_names_px_ = 0, fixed_names_px_ = 0;
     std::optional<double> moment_;
     std::shared_ptr<const LineRows> lines_;
-    std::shared_ptr<const TimelineData> data_, planned_;
+    std::shared_ptr<const TimelineData> data_;
+    PlannedIterations planned_;
     QString empty_text_;
     ColourBy colour_by_ = ColourBy::operation;
     double scroll_ = 0, lane_height_;

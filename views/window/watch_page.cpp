@@ -7,7 +7,6 @@
 
 #include <QAbstractItemView>
 #include <QActionGroup>
-#include <QHeaderView>
 #include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
@@ -22,7 +21,7 @@
 #include "views/theme/widgets.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/painter.h"
-#include "views/timeline/span_table.h"
+#include "views/timeline/span_view.h"
 
 namespace skippipe {
 namespace {
@@ -52,7 +51,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       timeline_(new TimelineView(zoom_)),
       find_(new FindBar(*timeline_)),
       spans_(new SpanTable(this)),
-      span_view_(new QTableView),
+      span_view_(new SpanView(*spans_)),
       no_spans_(words_label(tr("Select a node to see its operations as a table"), "secondary")),
       selected_(new QLabel),
       legend_(new QWidget),
@@ -377,14 +376,6 @@ QWidget* WatchPage::details() {
     connect(selected_, &QLabel::linkActivated, this, &WatchPage::follow_link);
     selected_->setMinimumWidth(200);
     selected_->setObjectName("selected_span");
-    span_view_->setModel(spans_);
-    make_plain(*span_view_, tr("Spans of the node"));
-    span_view_->setProperty("role", "narrow");
-    span_view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    constexpr int span_columns[] = {76, 72, 52, 68, 54};  // pixels: all but a bit of the last in the narrowest panel
-    span_view_->horizontalHeader()->setMinimumSectionSize(40);
-    span_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
-    for (int c = 0; c < spans_->columnCount(); ++c) span_view_->setColumnWidth(c, span_columns[c]);
     connect(span_view_, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (const auto* span = spans_->span(index.row())) {
             timeline_->select_row(span->row);

@@ -27,11 +27,11 @@
 #include "views/window/replay_bar.h"
 
 class QMenu;
-class QTableView;
 
 namespace skippipe {
 
 class SpanTable;
+class SpanView;
 
 /// The workspace where a run is watched: its network, curves, why nodes idle, and the timeline.
 class WatchPage : public QWidget {
@@ -169,7 +169,7 @@ private:
     TimelineView* timeline_;
     FindBar* find_;
     SpanTable* spans_;
-    QTableView* span_view_;
+    SpanView* span_view_;
     QLabel* no_spans_;
     QLabel* selected_;
     QWidget* legend_;

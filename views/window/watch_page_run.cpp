@@ -172,7 +172,8 @@ void WatchPage::want_what_is_in_sight() {
 /// Those that the plan uses, and where it has no timeline of its own, the run.
 void WatchPage::show_lines() {
     if (!shows_lines_ || !shown_ || !shown_->problem) return timeline_->set_lines(nullptr);
-    const auto& data = shown_->planned ? *shown_->planned : *shown_->lanes;
+    const auto* planned = planned_at(shown_->planned, 0);
+    const auto& data = planned != nullptr ? *planned : *shown_->lanes;
     if (const std::pair now{run_, data.span_count()}; lines_of_ != now) {
         lines_of_ = now;
         lines_ = std::make_shared<const LineRows>(line_rows(data, *shown_->problem));

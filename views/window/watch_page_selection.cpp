@@ -8,7 +8,7 @@
 
 #include "core/analysis/device_use.h"
 #include "views/theme/numbers.h"
-#include "views/timeline/span_table.h"
+#include "views/timeline/span_view.h"
 #include "views/window/network_moment.h"
 #include "views/window/watch_page.h"
 
@@ -94,14 +94,11 @@ void WatchPage::show_devices() {
 
 void WatchPage::show_differences() {
     const auto* one = chosen_iteration();
-    const bool has_plan = shown_ && shown_->planned != nullptr;
-    timeline_->set_planned(has_plan && shows_plan_ ? shown_->planned : nullptr);
-    if (!has_plan || one == nullptr)
+    timeline_->set_planned(shown_ && shows_plan_ ? shown_->planned : PlannedIterations{});
+    const auto* planned = one != nullptr ? planned_at(shown_->planned, one->iteration) : nullptr;
+    if (planned == nullptr)
         return differences_->show_nothing(tr("Where an iteration parts from its plan, and why: after the first one"));
-    if (!shown_->plan_changes.empty() && one->iteration >= shown_->plan_changes.front().iteration)
-        return differences_->show_nothing(
-            tr("Iteration %1 was run by another plan than the first").arg(one->iteration + 1));
-    differences_->show_iteration(*shown_->planned, *shown_->lanes, *one);
+    differences_->show_iteration(*planned, *shown_->lanes, *one);
 }
 
 /// Whoever moves the slider wants that moment, not the one of what was selected.

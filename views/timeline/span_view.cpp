@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/timeline/span_view.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <QHeaderView>
+
+#include "views/theme/theme.h"
+#include "views/theme/widgets.h"
+
+namespace skippipe {
+namespace {
+
+constexpr int padding = 12;  ///< pixels of a cell beside its words
+
+}  // namespace
+
+SpanView::SpanView(SpanTable& spans, QWidget* parent) : QTableView(parent), spans_(spans) {
+    setModel(&spans);
+    make_plain(*this, tr("Spans of the node"));
+    setProperty("role", "narrow");
+    setSelectionBehavior(QAbstractItemView::SelectRows);
+    horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
+    horizontalHeader()->setMinimumSectionSize(size::row);
+    connect(&spans, &QAbstractItemModel::modelReset, this, &SpanView::fit);
+}
+
+void SpanView::resizeEvent(QResizeEvent* event) {
+    QTableView::resizeEvent(event);
+    fit();
+}
+
+/// The last row has the latest start and iteration; what takes the longest is not known without reading all.
+int SpanView::width_of(int column) const {
+    int width = QFontMetrics(small_font()).horizontalAdvance(
+        spans_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+    const auto widen = [&](const QString& words) { width = std::max(width, fontMetrics().horizontalAdvance(words)); };
+    constexpr int looked_at = 64;  // rows: of iterations alike, one says what the others do
+    for (int row = 0; row < std::min(looked_at, spans_.rowCount({})); ++row)
+        widen(spans_.data(spans_.index(row, column), Qt::DisplayRole).toString());
+    widen(spans_.data(spans_.index(spans_.rowCount({}) - 1, column), Qt::DisplayRole).toString());
+    return width + padding;
+}
+
+void SpanView::fit() {
+    const int last = spans_.columnCount() - 1;
+    std::vector<int> widths;
+    for (int c = 0; c <= last; ++c) widths.push_back(width_of(c));
+    const int all = std::accumulate(widths.begin(), widths.end(), 0), room = viewport()->width();
+    setColumnHidden(last, all > room);
+    const int shown = all > room ? last : last + 1, used = all > room ? all - widths.back() : all;
+    const int more = std::max(0, room - used) / shown;  // spread, the figures at the right
+    for (int c = 0; c < shown; ++c) setColumnWidth(c, widths[static_cast<std::size_t>(c)] + more);
+}
+
+}  // namespace skippipe
