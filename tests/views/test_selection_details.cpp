@@ -118,6 +118,9 @@ private Q_SLOTS:
         span(SpanKind::transfer_forward, 0, 1, 2, 3, 1);
         span(SpanKind::forward, 1, -1, 4, 5, 2);
         span(SpanKind::backward, 1, -1, 7, 9, 3);
+        data->add(Span{SpanKind::forward, NodeIndex(1), -1, StageIndex(2), MicrobatchIndex(5), 3, 3, 4, 0}, 0, 10, 4);
+        IdleGap gap{.node = NodeIndex(1), .cause = IdleCause::memory, .start_s = 15, .end_s = 17};
+        data->add(gap, 0);
         data->set_iterations({{0, 20, 10}});
         data->finish();
         const auto details = microbatch_details(3, {0, 20, 10}, *data);
@@ -127,6 +130,12 @@ private Q_SLOTS:
         QCOMPARE(value_of(details, "Under way"),
                  QStringLiteral("8.00 s, from 1.00 s to 9.00 s after the iteration's start"));
         QCOMPARE(value_of(details, "Of that"), QStringLiteral("50.0 % computing, 12.5 % being sent, 37.5 % waiting"));
+        QVERIFY2(in_rows(details, *data).contains("backward on <a href=\"node:b\""), qPrintable(in_rows(details, *data)));
+        // Where it waits: at a node that others hold up, and at one that works on another microbatch meanwhile.
+        QCOMPARE(value_of(details, "Waits"), QStringLiteral("2.00 s before backward on b: it waits, %1")
+                                                 .arg(cause_words(IdleCause::memory)));
+        QCOMPARE(value_of(details, QString(QChar(0x00A0))),
+                 QStringLiteral("1.00 s before forward on b: it works on others"));
         QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Way").isEmpty());
     }
 

@@ -96,7 +96,7 @@ QString linked(const Detail& detail, const TimelineData& data) {
     if (detail.link == DetailLink::cause) return anchor(QStringLiteral("cause"), {}, detail.value);
     if (detail.link == DetailLink::helps) return anchor(QStringLiteral("helps"), {}, detail.value);
     if (kind.isEmpty()) return detail.value.toHtmlEscaped();
-    static const QRegularExpression word(QStringLiteral("[^\\s,]+"));
+    static const QRegularExpression word(QStringLiteral("[^\\s,]*[^\\s,:]"));
     QString html;
     qsizetype told = 0;
     for (auto found = word.globalMatch(detail.value); found.hasNext();) {

@@ -63,6 +63,44 @@ void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineDat
     }
 }
 
+/// Why a microbatch that had come to a node was not worked on from then on.
+QString holdup_words(int lane, double from_s, double until_s, const TimelineData& data) {
+    const auto then = data.statistics({lane}, from_s, until_s);
+    const auto longest = std::max_element(then.idle_s.begin(), then.idle_s.end());
+    if (then.busy_s >= *longest) return QObject::tr("it works on others");
+    return QObject::tr("it waits, %1").arg(cause_words(static_cast<IdleCause>(longest - then.idle_s.begin())));
+}
+
+/// "85.0 ms before backward on n9: it works on others", the longest first; `way` by its starts.
+void add_stops(std::vector<Detail>& rows, const std::vector<TimelineData::Place>& way, const TimelineData& data) {
+    struct Stop {
+        double from_s = 0;
+        TimelineData::Place before;
+        double seconds() const { return before.span->start_s - from_s; }
+    };
+    std::vector<Stop> stops;
+    double there_s = way.front().span->end_s;
+    for (const auto& place : way) {
+        if (place.span->start_s > there_s) stops.push_back({there_s, place});
+        there_s = std::max(there_s, place.span->end_s);
+    }
+    std::stable_sort(stops.begin(), stops.end(),
+                     [](const Stop& a, const Stop& b) { return a.seconds() > b.seconds(); });
+    for (std::size_t k = 0; k < std::min(most_waits, stops.size()); ++k) {
+        const auto& [lane, span] = stops[k].before;
+        const auto kind = to_string(span->kind);
+        const QString why =
+            is_compute(span->kind)
+                ? QObject::tr("%1 on %2: %3")
+                      .arg(QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())), lane_words(lane, data),
+                           holdup_words(lane, stops[k].from_s, span->start_s, data))
+                : QObject::tr("the way from %1 to %2: others are sent there")
+                      .arg(lane_words(lane, data), lane_words(span->to_node, data));
+        rows.push_back({k == 0 ? QObject::tr("Waits") : QString(QChar(0x00A0)),
+                        QObject::tr("%1 before %2").arg(duration(stops[k].seconds()), why), DetailLink::node});
+    }
+}
+
 /// When the stage's gradient is summed, where its transfers are recorded.
 void add_sums(std::vector<Detail>& rows, int stage, const IterationTime& one, const TimelineData& data) {
     double begin_s = one.end_s, end_s = one.begin_s();
@@ -167,6 +205,7 @@ Details microbatch_details(int microbatch, const IterationTime& one, const Timel
         rows.push_back({QObject::tr("Of that"), QObject::tr("%1 computing, %2 being sent, %3 waiting")
                                                     .arg(percent(worked_s / whole_s), percent(sent_s / whole_s),
                                                          percent(std::max(0.0, 1 - (worked_s + sent_s) / whole_s)))});
+    add_stops(rows, way, data);
     return details;
 }
 
