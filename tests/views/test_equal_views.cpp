@@ -121,7 +121,7 @@ private Q_SLOTS:
         }
         const std::vector<const RunData*> all{&runs[0], &runs[1], &runs[2], &runs[3]};
         RacePanel panel;
-        panel.show_runs(all);
+        panel.show_runs(snapshots(all));
         const auto& table = panel.table();
         QCOMPARE(panel.group().currentText(), QString("All but seed"));
         QCOMPARE(table.rowCount(), 2);
@@ -161,7 +161,7 @@ private Q_SLOTS:
         // One seed trained twice is tested against nothing.
         runs[3].experiment.seed = 1;
         RacePanel twice;
-        twice.show_runs(all);
+        twice.show_runs(snapshots(all));
         QCOMPARE(twice.table().rowCount(), 2);
         QCOMPARE(twice.table().item(1, 3)->text(), QString("0.500"));
         QCOMPARE(twice.table().item(1, 4)->text(), QString());
@@ -182,7 +182,7 @@ private Q_SLOTS:
                 run.metrics.push_back({.iteration = n, .name = "loss", .value = 6.0 - n, .network_s = (9. - i) * n});
         }
         RacePanel panel;
-        panel.show_runs({&runs[0], &runs[1]});
+        panel.show_runs(snapshots({&runs[0], &runs[1]}));
         QCOMPARE(panel.metric().currentText(), QString("Training loss"));  // which was read often enough
         panel.metric().setCurrentIndex(0);
         const auto& table = panel.table();

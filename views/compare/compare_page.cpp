@@ -234,7 +234,7 @@ void ComparePage::refresh() {
     curves_->set_empty_text(drawn.empty() && !runs.empty()
                                 ? tr("All selected runs are hidden; a click on a run's colour in the list shows it")
                                 : tr("The selected runs have no values of this kind"));
-    race_->show_runs(runs);
+    race_->show_runs(data_);
     worth_->show_runs(runs);
     plans_->show_runs(runs);
     omissions_->show_runs(drawn, feed_.file() == default_record_path() ? std::filesystem::path{} : feed_.file());

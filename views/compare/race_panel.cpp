@@ -90,13 +90,13 @@ RacePanel::RacePanel(QWidget* parent)
 }
 
 /// What is chosen stays, where it is there.
-void RacePanel::fill_groups(const std::vector<const RunData*>& runs) {
+void RacePanel::fill_groups() {
     const QSignalBlocker quiet(group_);
     const QString before = group_->property(chosen).toString();
-    groupings_ = groupings(runs);
-    if (runs.size() > 1) {
+    groupings_ = groupings(shown_);
+    if (shown_.size() > 1) {
         QStringList own;
-        for (const auto* run : runs)
+        for (const auto* run : shown_)
             own << tr("Run %1, %2").arg(run->info.id).arg(QString::fromStdString(run->info.planner));
         groupings_.insert(groupings_.begin(), {tr("Nothing"), own});
     }
@@ -107,18 +107,13 @@ void RacePanel::fill_groups(const std::vector<const RunData*>& runs) {
     group_->setCurrentIndex(place >= 0 ? place : seeds >= 0 ? seeds : std::min(1, group_->count() - 1));
 }
 
-void RacePanel::show_runs(const std::vector<const RunData*>& runs) {
+void RacePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& runs) {
+    points_.keep(runs);
+    held_ = runs;
     shown_.clear();
-    choose_readable_loss(*metric_, runs);
-    for (const auto* run : runs) {
-        RunData part;
-        part.info = run->info;
-        part.metrics = run->metrics;
-        part.iteration = run->iteration;
-        part.experiment.seed = run->experiment.seed;
-        shown_.push_back(std::move(part));
-    }
-    fill_groups(runs);
+    for (const auto& run : held_) shown_.push_back(run.get());
+    choose_readable_loss(*metric_, shown_);
+    fill_groups();
     draw();
 }
 
@@ -136,7 +131,7 @@ void RacePanel::draw() {
     RaceChoice choice{metric_->currentData().toString().toStdString(), race_axes[axis_->currentIndex()], {}, keys()};
     bool is_number = false;
     if (const double target = QLocale::c().toDouble(target_->text(), &is_number); is_number) choice.target = target;
-    const auto race = race_table(shown_, choice);
+    const auto race = race_table(shown_, choice, points_);
     const bool any = !race.rows.empty();
     table_->setVisible(any);
     words_->setVisible(any);
@@ -176,15 +171,11 @@ void RacePanel::draw() {
 /// What is not seen is not drawn.
 void RacePanel::draw_chart() {
     if (!isVisible()) return;
-    std::vector<const RunData*> runs;
-    runs.reserve(shown_.size());
-    for (const auto& run : shown_) runs.push_back(&run);
     CurveChoice choice;
     choice.metric = metric_->currentData().toString().toStdString();
     choice.x = race_axes[axis_->currentIndex()];
     choice.groups = keys();
-    PointStore store;
-    auto set = curve_set(runs, runs.empty() ? 0 : runs.front()->info.id, choice, store);
+    auto set = curve_set(shown_, shown_.empty() ? 0 : shown_.front()->info.id, choice, points_);
     if (set.y_label.isEmpty()) set.y_label = metric_->currentText();
     chart_->show_set(std::move(set), false);
     chart_->set_level(level_);

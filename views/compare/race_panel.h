@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include <QComboBox>
@@ -19,8 +21,8 @@ class RacePanel : public QWidget {
 public:
     explicit RacePanel(QWidget* parent = nullptr);
 
-    /// The baseline first. Pointers are not kept.
-    void show_runs(const std::vector<const RunData*>& runs);
+    /// The baseline first.
+    void show_runs(const std::vector<std::shared_ptr<const RunData>>& runs);
     const QTableWidget& table() const { return *table_; }
     QComboBox& metric() { return *metric_; }
     QComboBox& axis() { return *axis_; }
@@ -34,7 +36,7 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    void fill_groups(const std::vector<const RunData*>& runs);
+    void fill_groups();
     void draw();
     void draw_chart();
     void share_width();
@@ -46,7 +48,9 @@ private:
     CurveChart* chart_;  ///< the groups' curves, and the loss to get to
     QLabel *words_, *empty_;
     std::vector<Grouping> groupings_;
-    std::vector<RunData> shown_;  ///< what curves need of them
+    std::vector<std::shared_ptr<const RunData>> held_;
+    std::vector<const RunData*> shown_;  ///< the same
+    PointStore points_;                  ///< of those
     std::optional<double> level_;
 };
 

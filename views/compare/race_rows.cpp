@@ -65,10 +65,10 @@ std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList
 }
 
 /// What its runs have in common, and which they are.
-QString row_name(const QString& words, const std::vector<RunData>& runs, const RaceGroup& group) {
+QString row_name(const QString& words, const std::vector<const RunData*>& runs, const RaceGroup& group) {
     std::vector<RunId> ids;
     ids.reserve(group.runs.size());
-    for (const std::size_t run : group.runs) ids.push_back(runs[run].info.id);
+    for (const std::size_t run : group.runs) ids.push_back(runs[run]->info.id);
     const QString numbers = run_numbers(ids);
     if (words.startsWith(numbers + ',', Qt::CaseInsensitive)) return words;
     return QObject::tr("%1: %2").arg(capitalised(numbers), words);
@@ -76,13 +76,13 @@ QString row_name(const QString& words, const std::vector<RunData>& runs, const R
 
 }  // namespace
 
-RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice) {
+RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& choice, PointStore& store) {
     RaceTable table;
     if (runs.empty() || choice.groups.size() != static_cast<qsizetype>(runs.size())) return table;
     std::vector<std::vector<CurvePoint>> curves;
-    for (const auto& run : runs) curves.push_back(curve_points(run, choice.metric, choice.x));
+    for (const auto* run : runs) curves.push_back(store.points(*run, choice.metric, choice.x));
     std::vector<std::uint64_t> seeds(runs.size());
-    std::transform(runs.begin(), runs.end(), seeds.begin(), [](const RunData& run) { return run.experiment.seed; });
+    std::transform(runs.begin(), runs.end(), seeds.begin(), [](const RunData* run) { return run->experiment.seed; });
     const auto [group_of, names] = group_numbers(choice.groups);
     const auto race = loss_race(curves, group_of, 0, choice.target, seeds);
     if (!race.common_x) return table;
@@ -99,7 +99,7 @@ RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice)
         const auto apart =
             value.mean && race.groups[0].at_common.mean ? *value.mean - *race.groups[0].at_common.mean : 0;
         const bool first = g == 0;
-        table.first_runs.push_back(runs[group.runs.front()].info.id);
+        table.first_runs.push_back(runs[group.runs.front()]->info.id);
         table.rows.push_back({{row_name(names[static_cast<qsizetype>(g)], runs, group)},
                               {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
                               {arrival_words(group, choice.x), verdict_of(reach)},

@@ -5,7 +5,7 @@
 
 #include "core/analysis/loss_race.h"
 #include "views/compare/differences.h"
-#include "views/curves/curve_data.h"
+#include "views/curves/point_store.h"
 
 namespace skippipe {
 
@@ -31,6 +31,6 @@ struct RaceTable {
 
 /// None of the runs: no rows. The first run's group is what others are compared with; a difference that chance makes
 /// too (p of 0.05 or more) is neither better nor worse.
-RaceTable race_table(const std::vector<RunData>& runs, const RaceChoice& choice);
+RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& choice, PointStore& store);
 
 }  // namespace skippipe
