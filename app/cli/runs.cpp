@@ -365,7 +365,7 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
             const auto& value = difference.values[i];
             rows.back().push_back(value ? (value->size() > 40 ? value->substr(0, 37) + "..." : *value)
                                         : std::string{no_number});
-            if (is_unused(difference, i, all.plans[i])) rows.back().back() += not_used;
+            if (is_unused(difference, i, all.plans[i])) rows.back().back() = without_it;
         }
     }
     std::cout << table(rows);

@@ -35,8 +35,8 @@ std::string value_words(const nlohmann::ordered_json& value);
 std::vector<ParameterDifference> differing_parameters(const std::vector<nlohmann::ordered_json>& experiments);
 /// Whether the run did without it: a skip ratio where its plan visits all stages.
 bool is_unused(const ParameterDifference& difference, std::size_t run, const Plan& plan);
-/// What is said of such a value.
-inline constexpr const char* not_used = " (not used)";
+/// What is said instead of such a value.
+inline constexpr const char* without_it = "0 (full pipeline)";
 
 /// Whether a smaller figure is the better one.
 enum class Better { smaller, larger, neither };

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activat
 constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining",      "waiting for an activation",
                                                               "waiting for a gradient",   "waiting for the link",
                                                               "waiting for memory (TC1)", "collision upstream (TC2)",
-                                                              "waiting its turn",         "all-reducing gradients",
+                                                              "waiting its turn",         "waiting for the all-reduce",
                                                               "stepping the optimizer",   "node down",
                                                               "not used by the plan"};
 

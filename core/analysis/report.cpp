@@ -180,7 +180,7 @@ private:
             for (std::size_t i = 0; i < one.values.size(); ++i) {
                 const auto& value = one.values[i];
                 cells.push_back(value ? value_words(Json::parse(*value)) : "none");
-                if (is_unused(one, i, runs_[i].plan)) cells.back() += not_used;
+                if (is_unused(one, i, runs_[i].plan)) cells.back() = without_it;
             }
             row(cells);
         }

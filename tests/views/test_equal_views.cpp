@@ -158,6 +158,14 @@ private Q_SLOTS:
         QCOMPARE(cell(1, 2), QString("not reached"));
         panel.metric().setCurrentIndex(1);
         QVERIFY(table.isHidden());
+        // Of other models nothing is better or worse.
+        auto foreign = runs;
+        foreign[2].experiment.model.width *= 2;
+        RacePanel apart;
+        apart.show_runs(snapshots({&foreign[0], &foreign[1], &foreign[2], &foreign[3]}));
+        for (int row = 0; row < apart.table().rowCount(); ++row)
+            for (int column = 1; column < apart.table().columnCount(); ++column)
+                QVERIFY(apart.table().item(row, column)->foreground().style() == Qt::NoBrush);
         // One seed trained twice is tested against nothing.
         runs[3].experiment.seed = 1;
         RacePanel twice;

@@ -282,6 +282,12 @@ private Q_SLOTS:
         QVERIFY(!panel.is_planning());
         QCOMPARE(panel.worths().rows.size(), 1U);
         QCOMPARE(panel.worths().rows[0].iteration_s, 2.0);
+        // Another model's losses say nothing of this one.
+        auto foreign = run;
+        foreign.experiment.model.width *= 2;
+        panel.show_runs({&foreign});
+        QVERIFY(panel.worths().rows.empty() && !panel.is_planning());
+        panel.show_runs({&run});
         // By another seed, or for another network, it is another plan.
         document.edit("other", [](Experiment& e) { e.seed = 9; });
         QTRY_VERIFY_WITH_TIMEOUT(panel.is_planning(), 5'000);

@@ -258,6 +258,7 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     const bool all = runs.size() < 2 || !only_differing_->isChecked();
     auto rows = differences(runs);
     std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs && !row.always_shown; });
+    only_differing_->setVisible(runs.size() > 1);
     table_->show_rows(rows, runs);
 }
 

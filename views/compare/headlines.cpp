@@ -77,8 +77,8 @@ std::optional<Headline> soonest_one(const ComparedRuns& all) {
     if (*least <= 0 || *least == *most) return std::nullopt;
     const auto quickest = static_cast<std::size_t>(least - seconds.begin());
     const QString loss = metric == "loss" ? QObject::tr("training loss") : QObject::tr("validation loss");
-    return Headline{QObject::tr("Soonest at a %1 of %2").arg(loss, three_digits(*race.target)), runs[quickest]->info.id,
-                    duration(*least), capitalised(behind_words(all, seconds, quickest, true)),
+    return Headline{QObject::tr("Soonest at the %1 that all reach (%2)").arg(loss, three_digits(*race.target)),
+                    runs[quickest]->info.id, duration(*least), capitalised(behind_words(all, seconds, quickest, true)),
                     as_good_as(seconds, quickest, runs)};
 }
 
@@ -110,7 +110,11 @@ Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
     if (ranking.unequal)
         words += QObject::tr(". The runs did unequal numbers of iterations; To a loss compares equal work");
     return {by_loss ? QObject::tr("Lowest last validation loss") : QObject::tr("Shortest iteration of the network"),
-            best.id, figure, words, {}, ranking.may_be_chance};
+            best.id,
+            figure,
+            words,
+            {},
+            ranking.may_be_chance};
 }
 
 /// `reason`: it is to be said, as no other headline says it.
@@ -174,23 +178,56 @@ std::optional<Answer> answer_of(const ComparedRuns& all, const std::vector<Headl
     for (std::size_t i = 0; i < all.runs.size(); ++i)
         if (is_best(all.runs[i]->info.id)) best.push_back(i);
     if (const QString own = shared_words(all, best); !own.isEmpty())
-        answer.words += (best.size() == 1 ? QObject::tr(". Only it has %1") : QObject::tr(". Only they have %1")).arg(own);
+        answer.words +=
+            (best.size() == 1 ? QObject::tr(". Only it has %1") : QObject::tr(". Only they have %1")).arg(own);
     return answer;
+}
+
+std::vector<RankedRun> ranked_of(const std::vector<const RunData*>& runs) {
+    std::vector<RankedRun> ranked;
+    ranked.reserve(runs.size());
+    for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
+    return ranked;
+}
+
+/// Of runs that do not all train the same, those that most of them train the same as; the rest is set aside.
+Headlines headlines_of_most(const std::vector<const RunData*>& runs) {
+    std::vector<std::vector<const RunData*>> groups;
+    for (const auto* run : runs) {
+        const auto group = std::find_if(groups.begin(), groups.end(), [run](const auto& one) {
+            return train_the_same({one.front(), run});
+        });
+        group == groups.end() ? groups.push_back({run}) : group->push_back(run);
+    }
+    const auto most = std::max_element(groups.begin(), groups.end(),
+                                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    if (most->size() < 2)
+        return {{},
+                {{QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"),
+                  QObject::tr("These runs train different models, or on different data: their losses and times do not "
+                              "say which run is better")}}};
+    auto found = headlines(*most);
+    std::vector<RunId> aside;
+    for (const auto* run : runs)
+        if (std::find(most->begin(), most->end(), run) == most->end()) aside.push_back(run->info.id);
+    const QString words =
+        (aside.size() == 1 ? QObject::tr("%1 trains another model, or on other data, and is set aside")
+                           : QObject::tr("%1 train other models, or on other data, and are set aside"))
+            .arg(capitalised(run_numbers(aside)));
+    if (found.answer)
+        found.answer->words += QStringLiteral(". ") + words;
+    else
+        found.cards.push_back({QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"), words});
+    return found;
 }
 
 }  // namespace
 
 Headlines headlines(const std::vector<const RunData*>& runs) {
-    std::vector<RankedRun> ranked;
-    ranked.reserve(runs.size());
-    for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
+    const auto ranked = ranked_of(runs);
     const auto ranking = rank_runs(ranked);
     if (!ranking) return {};
-    if (ranking->by == Ranking::By::loss && !train_the_same(runs))
-        return {{},
-                {{QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"),
-                  QObject::tr("These runs train different models, or on different data: their losses and times do not "
-                              "say which run is better")}}};
+    if (ranking->by == Ranking::By::loss && !train_the_same(runs)) return headlines_of_most(runs);
     const ComparedRuns all(runs);
     auto found = cards(all, ranked, *ranking);
     return {answer_of(all, found), std::move(found)};

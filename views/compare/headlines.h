@@ -23,8 +23,8 @@ struct Headline {
 struct Answer {
     std::vector<RunId> best;
     QString title;  ///< "Runs 1 and 3 are best"
-    QString words;  ///< "Soonest at a training loss of 2.82, shortest iteration. Only they have skip ratio 0.33 instead
-                    ///< of 0"
+    QString words;  ///< "Soonest at the training loss that all reach (2.82), shortest iteration. Only they have skip
+                    ///< ratio 0.33 instead of 0"
 };
 
 struct Headlines {

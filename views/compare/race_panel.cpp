@@ -150,7 +150,7 @@ void RacePanel::draw() {
         for (int c = 0; c < table_->columnCount(); ++c) {
             const auto& cell = race.rows[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
             auto* item = new QTableWidgetItem(cell.words);
-            item->setToolTip(cell.words);
+            item->setToolTip(cell.details.isEmpty() ? cell.words : cell.details);
             if (c == 0)
                 item->setIcon(QIcon(run_swatch(race.first_runs[static_cast<std::size_t>(r)])));
             else

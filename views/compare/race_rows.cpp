@@ -74,6 +74,15 @@ QString row_name(const QString& words, const std::vector<const RunData*>& runs, 
     return QObject::tr("%1: %2").arg(capitalised(numbers), words);
 }
 
+/// So many parameters that a row is read at a glance; all of them are its details.
+RaceCell name_cell(const QString& name) {
+    constexpr qsizetype most = 4;
+    const QStringList parts = name.split(QStringLiteral(", "));
+    if (parts.size() <= most + 1) return {name};
+    const QString few = parts.mid(0, most).join(QStringLiteral(", "));
+    return {QObject::tr("%1 and %2 more").arg(few).arg(parts.size() - most), Verdict::none, name};
+}
+
 }  // namespace
 
 RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& choice, PointStore& store) {
@@ -87,6 +96,8 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     const auto race = loss_race(curves, group_of, 0, choice.target, seeds);
     if (!race.common_x) return table;
     table.target = race.target;
+    const bool same = train_the_same(runs);
+    const auto judged = [same](const Spread& spread) { return same ? verdict_of(spread) : Verdict::none; };
     const QString loss = three_digits(*race.target), at = work_words(*race.common_x, choice.x);
     const auto axis_words = describe(choice.x);
     const QString axis = QString::fromUtf8(axis_words.data(), static_cast<qsizetype>(axis_words.size()));
@@ -100,16 +111,16 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
             value.mean && race.groups[0].at_common.mean ? *value.mean - *race.groups[0].at_common.mean : 0;
         const bool first = g == 0;
         table.first_runs.push_back(runs[group.runs.front()]->info.id);
-        table.rows.push_back({{row_name(names[static_cast<qsizetype>(g)], runs, group)},
+        table.rows.push_back({name_cell(row_name(names[static_cast<qsizetype>(g)], runs, group)),
                               {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
-                              {arrival_words(group, choice.x), verdict_of(reach)},
-                              {first || !reach.share ? QString{} : three_digits(*reach.share), verdict_of(reach)},
+                              {arrival_words(group, choice.x), judged(reach)},
+                              {first || !reach.share ? QString{} : three_digits(*reach.share), judged(reach)},
                               {chance_words(reach.p)},
-                              {common_words(group), verdict_of(value)},
+                              {common_words(group), judged(value)},
                               {first || !value.share ? QString{}
                                                      : (apart < 0 ? QString::fromUtf8("−") : QStringLiteral("+")) +
                                                            three_digits(std::abs(apart)),
-                               verdict_of(value)},
+                               judged(value)},
                               {chance_words(value.p)}});
     }
     const bool any_several = std::any_of(race.groups.begin(), race.groups.end(),
@@ -119,7 +130,9 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     });
     table.words = QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
                   (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +
-                  (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) + unknown_words(race);
+                  (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) +
+                  (same ? QString{} : QObject::tr(" Other models or data: nothing is better or worse.")) +
+                  unknown_words(race);
     return table;
 }
 

@@ -19,6 +19,7 @@ struct RaceChoice {
 struct RaceCell {
     QString words;
     Verdict verdict = Verdict::none;
+    QString details = {};  ///< what the words leave out; empty: nothing
 };
 
 struct RaceTable {

@@ -232,7 +232,8 @@ void WorthPanel::plan_again() {
     take_plans_of_runs();
     std::optional<double> next;
     for (const auto& run : shown_)
-        if (!planned_.contains(run.skip_ratio)) next = std::min(next.value_or(run.skip_ratio), run.skip_ratio);
+        if (run.same_model && !planned_.contains(run.skip_ratio))
+            next = std::min(next.value_or(run.skip_ratio), run.skip_ratio);
     if (!next) return show_progress();
     if (!tick_.isActive()) {
         since_.start();
@@ -280,7 +281,8 @@ void WorthPanel::stop_or_go_on() {
 
 std::pair<std::size_t, std::size_t> WorthPanel::ratios_and_planned() const {
     std::set<double> ratios;
-    for (const auto& run : shown_) ratios.insert(run.skip_ratio);
+    for (const auto& run : shown_)
+        if (run.same_model) ratios.insert(run.skip_ratio);
     const auto planned = std::count_if(ratios.begin(), ratios.end(), [&](double r) { return planned_.contains(r); });
     return {ratios.size(), static_cast<std::size_t>(planned)};
 }
@@ -317,7 +319,7 @@ void WorthPanel::draw() {
     trained_.clear();
     for (const auto& run : shown_) {
         auto curve = curve_points(run.metrics, metric, WorkAxis::tokens);
-        if (curve.empty()) continue;
+        if (curve.empty() || !run.same_model) continue;  // another model's losses say nothing of this one
         trained_[run.skip_ratio].push_back(run.id);
         const auto planned = planned_.find(run.skip_ratio);
         if (planned == planned_.end() || !planned->second.measured) continue;
@@ -339,7 +341,10 @@ void WorthPanel::draw() {
     empty_->setVisible(!any);
     const auto& experiment = document_.experiment();
     empty_->setText(
-        shown_.empty()     ? tr("Select runs at different skip ratios to see what each takes on the drawn network")
+        shown_.empty() ? tr("Select runs at different skip ratios to see what each takes on the drawn network")
+        : std::none_of(shown_.begin(), shown_.end(), [](const Shown& run) { return run.same_model; })
+            ? tr("The selected runs trained another model than that of the open experiment, %1: open theirs")
+                  .arg(QString::fromStdString(experiment.name))
         : trained_.empty() ? tr("The selected runs have no values of this kind")
         : stopped_         ? tr("Stopped before a skip ratio was planned")
         : planning_ || any ? tr("Planning the drawn network at each skip ratio…")
@@ -351,11 +356,12 @@ void WorthPanel::draw() {
     figure_->setToolTip(figure_->isEnabled() ? QString{} : tr("The open experiment has no prices"));
     if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
     if (any)
-        words_->setText(verdict_words(worths_.rows) +
-                        tr("Of %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
-                           "least and most over seeds%3")
-                            .arg(QString::fromStdString(experiment.name),
-                                 QString::fromStdString(experiment.pipeline.planner), what_is_left_out()));
+        words_->setText(
+            verdict_words(worths_.rows) +
+            tr("Projected onto %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
+               "least and most over seeds%3")
+                .arg(QString::fromStdString(experiment.name), QString::fromStdString(experiment.pipeline.planner),
+                     what_is_left_out()));
     fill_table();
     draw_curve();
     Q_EMIT drawn();
@@ -367,7 +373,7 @@ QString WorthPanel::what_is_left_out() const {
         if (!run.same_model) others.push_back(run.id);
     QString words = planning_ ? tr(". More is being planned") : QString{};
     if (!others.empty())
-        words += tr(". Another model than the open experiment's was trained by %1").arg(run_numbers(others));
+        words += tr(". Left out, as another model than the open experiment's was trained: %1").arg(run_numbers(others));
     for (const auto& [ratio, planned] : planned_)
         if (!planned.measured) words += tr(". No plan at skip ratio %1").arg(three_digits(ratio));
     return words;
@@ -375,7 +381,7 @@ QString WorthPanel::what_is_left_out() const {
 
 void WorthPanel::fill_table() {
     const bool has_money = figure_->isEnabled();
-    QStringList heads{tr("Skip ratio"), tr("Of the first"), tr("p"), tr("Network time")};
+    QStringList heads{tr("Skip ratio"), tr("Of the first"), tr("p"), tr("Projected time")};
     if (has_money) heads << tr("Money");
     heads << tr("Iteration") << tr("Iterations") << tr("Get there");
     table_->clear();

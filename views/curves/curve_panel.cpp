@@ -219,7 +219,8 @@ void CurvePanel::make_charts() {
 
 void CurvePanel::arrange() {
     const int most = width() >= three_columns_from ? 3 : width() >= two_columns_from ? 2 : 1;
-    const int columns = std::min(most, static_cast<int>(charts_.size()));
+    const bool square = charts_.size() == 4 && most > 2;
+    const int columns = square ? 2 : std::min(most, static_cast<int>(charts_.size()));
     for (int i = 0; i < static_cast<int>(charts_.size()); ++i) {
         auto* chart = charts_[static_cast<std::size_t>(i)];
         chart->setMinimumHeight(charts_.size() > 1 ? least_chart_height : 0);

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
+#include <QBuffer>
 #include <QEvent>
 #include <QHeaderView>
 #include <QPainter>
+#include <QPixmap>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
@@ -34,6 +37,33 @@ std::vector<std::size_t> causes_by_length(const IdleSplit& split) {
     return order;
 }
 
+/// Work, or a wait as beside the causes and in the lanes.
+void paint_part(QPainter& painter, const QRectF& part, std::optional<IdleCause> cause) {
+    if (!cause) return painter.fillRect(part, busy_colour());
+    painter.fillRect(part, cause_fill(theme(), *cause, ColourBy::cause));
+    painter.fillRect(part, cause_brush(theme(), *cause, painter.device()->devicePixelRatioF()));
+    painter.fillRect(QRectF(part.left(), part.top(), 1, part.height()), cause_ink(theme(), *cause, ColourBy::cause));
+}
+
+/// A part as the bars have it, within rich text.
+QString swatch_html(std::optional<IdleCause> cause, double pixel_ratio) {
+    constexpr QSize picture(16, 10);
+    QPixmap pixmap(picture * pixel_ratio);
+    pixmap.setDevicePixelRatio(pixel_ratio);
+    pixmap.fill(theme().surface);
+    QPainter painter(&pixmap);
+    paint_part(painter, QRectF({}, picture), cause);
+    painter.end();
+    QByteArray png;
+    QBuffer buffer(&png);
+    buffer.open(QIODevice::WriteOnly);
+    pixmap.save(&buffer, "PNG");
+    return QStringLiteral("<img width=\"%1\" height=\"%2\" src=\"data:image/png;base64,%3\">")
+        .arg(picture.width())
+        .arg(picture.height())
+        .arg(QString::fromLatin1(png.toBase64()));
+}
+
 class SplitDelegate final : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -49,15 +79,7 @@ public:
             from = to;
             if (x1 <= x0) continue;
             const QRectF part(x0, box.top(), x1 - x0, box.height());
-            if (cause < 0) {
-                painter->fillRect(part, busy_colour());
-                continue;
-            }
-            // As beside the causes and in the lanes.
-            painter->fillRect(part, cause_fill(theme(), IdleCause(cause), ColourBy::cause));
-            painter->fillRect(part, cause_brush(theme(), IdleCause(cause), painter->device()->devicePixelRatioF()));
-            painter->fillRect(QRectF(x0, box.top(), 1, box.height()),
-                              cause_ink(theme(), IdleCause(cause), ColourBy::cause));
+            paint_part(*painter, part, cause < 0 ? std::nullopt : std::optional(IdleCause(cause)));
         }
     }
 };
@@ -117,15 +139,15 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
 
 /// The causes of the bars, in their order; a row's card names all of them.
 void SplitTable::explain() {
-    const auto entry = [](const QColor& colour, const QString& words) {
-        return QStringLiteral("<span style=\"color:%1\">■</span>&nbsp;%2")
-            .arg(colour.name(), words.toHtmlEscaped().replace(' ', QStringLiteral("&nbsp;")));
+    const auto entry = [this](std::optional<IdleCause> cause, const QString& words) {
+        return swatch_html(cause, devicePixelRatioF()) + QStringLiteral("&nbsp;") +
+               words.toHtmlEscaped().replace(' ', QStringLiteral("&nbsp;"));
     };
-    QStringList entries{entry(busy_colour(), tr("Works"))};
+    QStringList entries{entry(std::nullopt, tr("Works"))};
     for (const auto cause : causes_by_length(sum_)) {
         if (!(sum_.idle_s[cause] > least_named_share * sum_.whole_s())) break;
         const auto one = static_cast<IdleCause>(cause);
-        entries << entry(cause_colour(theme(), one), cause_words(one));
+        entries << entry(one, cause_words(one));
     }
     const QString words = sum_.whole_s() > 0 ? entries.join(QStringLiteral("&ensp; ")) : QString{};
     if (legend_->text() != words) legend_->setText(words);

@@ -47,7 +47,7 @@ std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
         for (std::size_t i = 0; i < parameter.values.size(); ++i) {
             const auto& text = parameter.values[i];
             found.back().values << (text ? words_of(nlohmann::ordered_json::parse(*text)) : QObject::tr("none"));
-            if (is_unused(parameter, i, runs[i]->plan)) found.back().values.back() += QObject::tr(not_used);
+            if (is_unused(parameter, i, runs[i]->plan)) found.back().values.back() = QObject::tr(without_it);
         }
     }
     return found;

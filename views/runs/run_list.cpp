@@ -149,7 +149,9 @@ std::vector<RunId> RunList::selected() const {
     auto rows = view_->selectionModel()->selectedRows();
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.row() < b.row(); });
     for (const auto& index : rows) runs.push_back(index.data(RunTable::run_role).toLongLong());
-    std::stable_partition(runs.begin(), runs.end(), [&](RunId id) { return id == baseline(); });
+    const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
+    const RunId first = is_pinned || runs.empty() ? baseline() : *std::min_element(runs.begin(), runs.end());
+    std::stable_partition(runs.begin(), runs.end(), [first](RunId id) { return id == first; });
     return runs;
 }
 

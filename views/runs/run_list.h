@@ -27,7 +27,7 @@ public:
     explicit RunList(RunFeed& feed, QWidget* parent = nullptr);
     ~RunList() override;
 
-    /// Selected runs, the baseline first, then from top to bottom.
+    /// Selected runs, the baseline first (the oldest, where it is none of them), then from top to bottom.
     std::vector<RunId> selected() const;
     RunId baseline() const { return table_.marks().baseline.id; }
     /// Which run is the baseline and which curves leave out; runs that the record does not have are forgotten once it

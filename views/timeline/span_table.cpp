@@ -44,14 +44,24 @@ QVariant SpanTable::data(const QModelIndex& index, int role) const {
     switch (index.column()) {
         case 0: return QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
         case 1: return s->microbatch;
-        case 2: return duration(s->start_s);
+        case 2: return duration(s->start_s - begin_of(s->iteration));
         case 3: return duration(s->end_s - s->start_s);
         default: return s->iteration + 1;
     }
 }
 
+/// When its iteration began; 0: it has not ended yet, and nobody knows.
+double SpanTable::begin_of(int iteration) const {
+    const auto& all = data_->iterations();
+    const auto one = std::lower_bound(all.begin(), all.end(), iteration,
+                                      [](const IterationTime& time, int number) { return time.iteration < number; });
+    return one != all.end() && one->iteration == iteration ? one->begin_s() : all.empty() ? 0 : all.back().end_s;
+}
+
 QVariant SpanTable::headerData(int section, Qt::Orientation orientation, int role) const {
     static const char* names[] = {"Operation", "Microbatch", "Start", "Takes", "Iteration"};
+    if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == 2)
+        return tr("After the iteration's start");
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section > 4) return {};
     return tr(names[section]);
 }

@@ -25,6 +25,7 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
+    double begin_of(int iteration) const;
     std::shared_ptr<const TimelineData> data_;
     int lane_ = -1, count_ = 0;
 };

@@ -34,8 +34,8 @@ void SpanView::resizeEvent(QResizeEvent* event) {
 
 /// The last row has the latest start and iteration; what takes the longest is not known without reading all.
 int SpanView::width_of(int column) const {
-    int width = QFontMetrics(small_font()).horizontalAdvance(
-        spans_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+    int width = QFontMetrics(small_font())
+                    .horizontalAdvance(spans_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
     const auto widen = [&](const QString& words) { width = std::max(width, fontMetrics().horizontalAdvance(words)); };
     constexpr int looked_at = 64;  // rows: of iterations alike, one says what the others do
     for (int row = 0; row < std::min(looked_at, spans_.rowCount({})); ++row)

@@ -48,7 +48,7 @@ Activity activity(const std::vector<int>& lanes, const IterationTime& one, const
     return all;
 }
 
-/// "611 ms: All-reducing gradients, for n9", the longest first; `value` says how long.
+/// "611 ms: Waiting for the all-reduce, for n9", the longest first; `value` says how long.
 void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineData& data,
                const std::function<QString(double)>& value) {
     std::vector<std::pair<double, std::pair<IdleCause, int>>> longest;
