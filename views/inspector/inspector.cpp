@@ -22,23 +22,10 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
-#include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
 
 namespace skippipe {
 namespace {
-
-template <class List, class Match>
-auto find_part(List& list, const Match& match) {
-    const auto it = std::find_if(list.begin(), list.end(), match);
-    return it == list.end() ? nullptr : &*it;
-}
-
-QStringList region_names(const Experiment& e) {
-    QStringList names{QString{}};
-    for (const auto& region : e.topology.regions) names << QString::fromStdString(region.id);
-    return names;
-}
 
 struct KeysOf {
     std::set<std::string> keys;
@@ -245,148 +232,6 @@ QToolButton* Inspector::section(const QString& name, QWidget* content, bool open
     column_->addWidget(content);
     sections_[content] = button;
     return button;
-}
-
-void Inspector::show_node(const std::string& id) {
-    column_->addWidget(words_label(tr("Node"), "heading"));
-    auto* form =
-        new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
-                       [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
-                       hidden(FormPart::node), {{"region", region_names}});
-    show_memory(*form, id);
-    show_values_in_force(*form, id);
-    show_idle_row(*form, id);
-    form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
-        if (key != "id") return;
-        rename(e, before.id, after.id);
-        QMetaObject::invokeMethod(
-            this, [this, now = after.id] { selection_.select({.nodes = {now}}); }, Qt::QueuedConnection);
-    };
-    column_->addWidget(form);
-}
-
-void Inspector::show_memory(FormRows& form, const std::string& id) {
-    auto* panel = new QWidget;
-    auto* column = new QVBoxLayout(panel);
-    column->setContentsMargins(0, 0, 0, size::gap);
-    column->setSpacing(size::unit);
-    auto* bar = new MemoryBar;
-    auto* words = words_label({}, "small");
-    words->setObjectName("memory_words");
-    auto* holds = words_label({}, "small");
-    holds->setObjectName("memory_holds");
-    column->addWidget(words);
-    column->addWidget(bar);
-    column->addWidget(holds);
-    const auto say = [this, id, panel, bar, words, holds] {
-        const Experiment& e = document_.experiment();
-        const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
-        const bool can_say = node != nullptr && !has_errors(document_.faults());
-        panel->setVisible(can_say);
-        if (!can_say) return;
-        const auto stage = stages_.find(id);
-        const auto need = memory_need(e, *node, stage == stages_.end() ? std::nullopt : std::optional(stage->second));
-        bar->show_need(need);
-        words->setText(memory_need_words(need));
-        holds->setText(memory_words(e, *node));
-    };
-    connect(&document_, &Document::changed, panel, say);
-    connect(this, &Inspector::stages_shown, panel, say);
-    form.add_note(panel, "memory_bytes");
-    say();
-}
-
-void Inspector::show_values_in_force(FormRows& form, const std::string& id) {
-    const auto say = [this, id, form = &form] {
-        const Experiment& e = document_.experiment();
-        const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
-        if (node == nullptr) return;
-        for (const auto& [key, words] : values_in_force(e, *node, has_errors(document_.faults())))
-            form->set_placeholder(key.c_str(), words);
-    };
-    connect(&document_, &Document::changed, &form, say);
-    say();
-}
-
-void Inspector::show_idle_row(FormRows& form, const std::string& id) {
-    auto* value = form.add_value(tr("Idle in the plan"), tr("How long the node does nothing in one iteration"));
-    value->setObjectName("idle_in_plan");
-    const auto say = [this, id, form = &form, value] {
-        const QString words = idle_.words(id);
-        value->setText(words);
-        value->setEnabled(!idle_.is_outdated);
-        form->set_row_visible(value, !words.isEmpty());
-    };
-    connect(this, &Inspector::idle_shown, value, say);
-    say();
-}
-
-void Inspector::show_region(const std::string& id) {
-    column_->addWidget(words_label(tr("Region"), "heading"));
-    auto* form = new Form<Region>(
-        document_, QStringLiteral("region/") + QString::fromStdString(id),
-        [id](auto& e) { return find_part(e.topology.regions, [&](const Region& r) { return r.id == id; }); },
-        {"x", "y"});
-    form->also = [this](Experiment& e, const std::string& key, const Region& before, const Region& after) {
-        if (key != "id") return;
-        rename(e, before.id, after.id);
-        QMetaObject::invokeMethod(
-            this, [this, now = after.id] { selection_.select({.regions = {now}}); }, Qt::QueuedConnection);
-    };
-    column_->addWidget(form);
-}
-
-void Inspector::show_link(const LinkKey& key) {
-    column_->addWidget(words_label(tr("Link"), "heading"));
-    column_->addWidget(words_label(QString::fromStdString(key.from + " to " + key.to), "secondary"));
-    const auto locate = [key](auto& e) {
-        return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
-    };
-    auto* form = new Form<Link>(document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
-                                locate, {"from", "to"});
-    auto* words = words_label({}, "small");  // the field has the exact number of bytes
-    words->setObjectName("bandwidth_words");
-    const auto say = [this, locate, words] {
-        if (const auto* link = locate(document_.experiment()))
-            words->setText(quantity(8 * link->bandwidth_bytes_per_s, "bit/s"));
-    };
-    connect(&document_, &Document::changed, words, say);
-    say();
-    form->add_note(words, "bandwidth_bytes_per_s");
-    column_->addWidget(form);
-}
-
-void Inspector::show_many() {
-    const Selection s = selection_.now();
-    column_->addWidget(
-        words_label(tr("%1 things selected").arg(s.nodes.size() + s.links.size() + s.regions.size()), "heading"));
-    const auto some = [](std::size_t count, const QString& one, const QString& more) {
-        return QString::number(count) + ' ' + (count == 1 ? one : more);
-    };
-    const QStringList parts{some(s.nodes.size(), tr("node"), tr("nodes")),
-                            some(s.links.size(), tr("link"), tr("links")),
-                            some(s.regions.size(), tr("region"), tr("regions"))};
-    column_->addWidget(
-        words_label(tr("%1. What is entered holds for all of a kind").arg(parts.join(", ")), "secondary"));
-    const auto all_of = [](auto& list, const auto& is_chosen) {
-        std::vector<decltype(&list.front())> found;
-        for (auto& thing : list)
-            if (is_chosen(thing)) found.push_back(&thing);
-        return found;
-    };
-    if (!s.nodes.empty()) {
-        const auto nodes = [s, all_of](auto& e) {
-            return all_of(e.topology.nodes, [&](const Node& n) { return s.nodes.count(n.id) > 0; });
-        };
-        section(tr("Nodes"),
-                new Form<Node>(document_, "nodes", nodes, hidden(FormPart::node, {"id"}), {{"region", region_names}}));
-    }
-    if (!s.links.empty()) {
-        const auto links = [s, all_of](auto& e) {
-            return all_of(e.topology.links, [&](const Link& l) { return s.links.count({l.from, l.to}) > 0; });
-        };
-        section(tr("Links"), new Form<Link>(document_, "links", links, {"from", "to"}));
-    }
 }
 
 void Inspector::show_experiment() {
