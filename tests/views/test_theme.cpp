@@ -121,6 +121,22 @@ private Q_SLOTS:
         QCOMPARE(number_tick(1.25e6, 50'000, 2e6), "1.25" + thin + "M");
         QCOMPARE(number_tick(5000, 1000, 9000), QStringLiteral("5000"));
     }
+
+    /// An axis has one unit, whatever stands on it, and its ticks are round in it.
+    void an_axis_has_one_unit() {
+        const QString thin{QChar(0x2009)};
+        QCOMPARE(duration_beside(0.915, 2.24), "0.915" + thin + "s");
+        QCOMPARE(duration_beside(0.915, 0.94), "915" + thin + "ms");
+        QCOMPARE(duration_beside(90, 300), "1.50" + thin + "min");
+        QCOMPARE(tick_beside(0.5, 0.5, 2.24), "0.5" + thin + "s");
+        QCOMPARE(tick_beside(0, 0.2, 0.94), "0" + thin + "ms");
+        QCOMPARE(tick_beside(150, 30, 300), "2.5" + thin + "min");
+        QCOMPARE(nice_step_beside(70, 300), 120.0);
+        QCOMPARE(nice_step_beside(0.07, 0.3), 0.1);
+        QCOMPARE(quantity_beside(15.6e6, 125e6, "bit/s"), "15.6" + thin + "Mbit/s");
+        QCOMPARE(quantity_beside(1e9, 125e6, "bit/s"), "1000" + thin + "Mbit/s");
+        QCOMPARE(unbroken("8.13" + thin + "% of 1" + thin + "s"), QString("8.13\u202f%\u00a0of\u00a01\u202fs"));
+    }
 };
 
 QTEST_MAIN(TestTheme)

@@ -32,10 +32,11 @@ double seconds_of(const PlanOutcome& outcome) {
 constexpr int left_room = 72, bottom_room = 42, top_room = 20;
 constexpr double tick_room = 44;  ///< pixels between ticks, at least
 
+/// In the unit of the axis on which it stands.
 QString value_text(const WhatIfQuestion& question, double value) {
     const QString unit = QString::fromUtf8(question.unit);
-    return unit == "s"     ? duration(value)
-           : unit == "B/s" ? quantity(8 * value, "bit/s")
+    return unit == "s"     ? duration_beside(value, question.values.back())
+           : unit == "B/s" ? quantity_beside(8 * value, 8 * question.values[question.values.size() / 2], "bit/s")
                            : QString::number(value, 'g', 4);
 }
 
@@ -84,7 +85,7 @@ double WhatIfCurve::top_s() const {
 
 double WhatIfCurve::step_s() const {
     const double ticks = std::max(1.0, std::floor(frame().height() / tick_room));
-    return most_s_ > 0 ? nice_step(most_s_ / ticks) : 0;
+    return most_s_ > 0 ? nice_step_beside(most_s_ / ticks, most_s_) : 0;
 }
 
 /// From 0: half the height is half the time.
@@ -100,17 +101,31 @@ void WhatIfCurve::draw_beside(QPainter& painter, QPointF middle, const QString& 
     box.moveCenter(middle);
     if (box.right() > width() - 2) box.moveRight(width() - 2);
     if (box.top() < frame().top() - 6) box.moveTop(middle.y() + 22);  // below what it is about
+    painter.fillRect(box, theme().surface);                           // lines run below
     painter.drawText(box, Qt::AlignCenter, words);
     painter.restore();
 }
 
 void WhatIfCurve::paintEvent(QPaintEvent*) {
-    const Theme& t = theme();
     QPainter painter(this);
-    painter.fillRect(rect(), t.surface);
+    painter.fillRect(rect(), theme().surface);
     if (question_.values.empty()) return;
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setFont(small_font());
+    draw_times(painter);
+    draw_values(painter);
+    draw_now(painter);
+    draw_line(painter);
+    for (std::size_t i = 0; i < seconds_.size(); ++i) draw_point(painter, i);
+    if (!hasFocus()) return;
+    painter.setPen(QPen(theme().accent, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
+/// The axis of iteration times, in one unit.
+void WhatIfCurve::draw_times(QPainter& painter) const {
+    const Theme& t = theme();
     const QRectF in = frame();
     const double step = step_s();
     for (int i = 0; step > 0 && i * step <= top_s() * (1 + 1e-9); ++i) {
@@ -118,57 +133,73 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
         painter.drawLine(QPointF(in.left(), y_of(i * step)), QPointF(in.right(), y_of(i * step)));
         painter.setPen(t.text_2);
         painter.drawText(QRectF(0, y_of(i * step) - 10, left_room - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
-                         tick(i * step, step));
+                         tick_beside(i * step, step, most_s_));
     }
     painter.setPen(t.text_2);
     painter.drawText(QRectF(size::gap, 2, width() - 2 * size::gap, 16), Qt::AlignLeft | Qt::AlignVCenter,
                      tr("Iteration time"));
+}
+
+/// The axis of values: its ends always, between them as many as have room.
+void WhatIfCurve::draw_values(QPainter& painter) const {
+    const QRectF in = frame();
+    painter.setPen(theme().text_2);
     painter.drawText(QRectF(in.left(), in.bottom() + 22, in.width(), 16), Qt::AlignCenter, question_.words);
-    // As many values below as have room.
-    double free_from = -1e9;
-    for (const double value : question_.values) {
-        const QString words = value_text(question_, value);
+    std::vector<std::size_t> places{0, question_.values.size() - 1};
+    for (std::size_t i = 1; i + 1 < question_.values.size(); ++i) places.push_back(i);
+    std::vector<QRectF> taken;
+    for (const std::size_t i : places) {
+        const QString words = value_text(question_, question_.values[i]);
         const double half = painter.fontMetrics().horizontalAdvance(words) / 2.0;
-        const double x = std::clamp(x_of(value), half, width() - half - size::gap);
-        if (x - half < free_from) continue;
-        painter.drawText(QRectF(x - half, in.bottom() + 4, 2 * half + 1, 18), Qt::AlignCenter, words);
-        free_from = x + half + size::gap;
+        const double x = std::clamp(x_of(question_.values[i]), half, std::max(half, width() - half - 2));
+        const QRectF box(x - half, in.bottom() + 4, 2 * half + 1, 18);
+        const QRectF roomy = box.adjusted(-size::gap, 0, size::gap, 0);
+        if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(roomy); }))
+            continue;
+        taken.push_back(box);
+        painter.drawText(box, Qt::AlignCenter, words);
     }
-    painter.setPen(QPen(t.accent, 2));
+}
+
+void WhatIfCurve::draw_now(QPainter& painter) const {
+    if (std::find(question_.values.begin(), question_.values.end(), question_.now) == question_.values.end()) return;
+    const QRectF in = frame();
+    const double x = x_of(question_.now);
+    painter.setPen(QPen(theme().text_2, 1, Qt::DashLine));
+    painter.drawLine(QPointF(x, in.top()), QPointF(x, in.bottom()));
+    const QString words = tr("now");
+    const double wide = painter.fontMetrics().horizontalAdvance(words) + 4;
+    painter.drawText(QRectF(x + 4 + wide > width() ? x - 4 - wide : x + 4, in.top() - 2, wide, 16), Qt::AlignLeft,
+                     words);
+}
+
+/// Broken where there is no plan.
+void WhatIfCurve::draw_line(QPainter& painter) const {
+    painter.setPen(QPen(theme().accent, 2));
     QPolygonF line;
-    const auto draw_line = [&] {
-        painter.drawPolyline(line);
-        line.clear();
-    };
-    for (std::size_t i = 0; i < seconds_.size(); ++i) {
-        if (seconds_[i] <= 0)
-            draw_line();
-        else
+    for (std::size_t i = 0; i <= seconds_.size(); ++i) {
+        if (i < seconds_.size() && seconds_[i] > 0) {
             line << QPointF(x_of(question_.values[i]), y_of(seconds_[i]));
-    }
-    draw_line();
-    for (std::size_t i = 0; i < seconds_.size(); ++i) {
-        const QPointF at(x_of(question_.values[i]), y_of(std::max(0.0, seconds_[i])));
-        const bool is_now = question_.values[i] == question_.now;
-        painter.setPen(QPen(seconds_[i] == 0 ? t.bad : t.accent, 2));
-        painter.setBrush(static_cast<int>(i) == chosen_ ? t.accent : t.surface);
-        if (seconds_[i] == 0) {
-            painter.drawLine(at - QPointF(4, 4), at + QPointF(4, 4));
-            painter.drawLine(at - QPointF(4, -4), at + QPointF(4, -4));
-            draw_beside(painter, at - QPointF(0, 14), tr("no plan"));
-        } else if (seconds_[i] > 0) {
-            painter.drawEllipse(at, is_now ? 6 : 4, is_now ? 6 : 4);
-            draw_beside(painter, at - QPointF(0, 16), duration(seconds_[i]));
+        } else {
+            painter.drawPolyline(line);
+            line.clear();
         }
-        if (!is_now) continue;
-        painter.setPen(QPen(t.text_2, 1, Qt::DashLine));
-        painter.drawLine(QPointF(at.x(), in.top()), QPointF(at.x(), in.bottom()));
-        painter.drawText(QRectF(at.x() + 4, in.top() - 2, 60, 16), Qt::AlignLeft, tr("now"));
     }
-    if (hasFocus()) {
-        painter.setPen(QPen(t.accent, 1));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
+void WhatIfCurve::draw_point(QPainter& painter, std::size_t i) const {
+    const Theme& t = theme();
+    const QPointF at(x_of(question_.values[i]), y_of(std::max(0.0, seconds_[i])));
+    painter.setPen(QPen(seconds_[i] == 0 ? t.bad : t.accent, 2));
+    painter.setBrush(static_cast<int>(i) == chosen_ ? t.accent : t.surface);
+    if (seconds_[i] == 0) {
+        painter.drawLine(at - QPointF(4, 4), at + QPointF(4, 4));
+        painter.drawLine(at - QPointF(4, -4), at + QPointF(4, -4));
+        draw_beside(painter, at - QPointF(0, 14), tr("no plan"));
+    } else if (seconds_[i] > 0) {
+        const double radius = question_.values[i] == question_.now ? 6 : 4;
+        painter.drawEllipse(at, radius, radius);
+        draw_beside(painter, at - QPointF(0, 16), duration_beside(seconds_[i], most_s_));
     }
 }
 

@@ -45,6 +45,11 @@ private:
     double y_of(double seconds) const;
     double top_s() const;
     double step_s() const;
+    void draw_times(QPainter& painter) const;
+    void draw_values(QPainter& painter) const;
+    void draw_now(QPainter& painter) const;
+    void draw_line(QPainter& painter) const;
+    void draw_point(QPainter& painter, std::size_t i) const;
     void draw_beside(QPainter& painter, QPointF middle, const QString& words) const;
     void choose_at(double x);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QLocale>
 #include <QObject>
@@ -25,6 +26,23 @@ QString clock_words(double seconds) {
     return (seconds < 0 ? QString{QChar{0x2212}} : QString{}) + words.join(' ');
 }
 
+/// The prefix of a number of that size, with its factor.
+std::pair<double, const char*> prefix_for(double value) {
+    static constexpr std::pair<double, const char*> prefixes[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"},
+                                                                  {1e9, "G"},  {1e6, "M"},  {1e3, "k"}};
+    for (const auto& prefix : prefixes)
+        if (value >= prefix.first) return prefix;
+    return {1, ""};
+}
+
+/// In which times up to that are written, in seconds, and its name.
+std::pair<double, const char*> unit_for(double largest_s) {
+    if (largest_s >= 2 * 3600) return {3600, "h"};
+    if (largest_s >= 120) return {60, "min"};
+    if (largest_s >= 1 || !(largest_s > 0)) return {1, "s"};
+    return largest_s >= 1e-3 ? std::pair{1e-3, "ms"} : std::pair{1e-6, "µs"};
+}
+
 }  // namespace
 
 QString three_digits(double value) { return QString::fromStdString(format_number(value)); }
@@ -42,6 +60,8 @@ QString quantity(double value, const QString& unit) {
 QString duration(double seconds) { return QString::fromStdString(format_seconds(seconds)); }
 
 QString percent(double share) { return QString::fromStdString(format_percent(share)); }
+
+QString whole_percent(double share) { return QString::number(std::lround(100 * share)) + thin + QLatin1Char('%'); }
 
 QString change(double share) {
     return QString::fromStdString(format_change(share)).replace('-', QChar{0x2212});  // a minus, no hyphen
@@ -67,17 +87,31 @@ QString tick(double seconds, double step) {
     return QString::number(seconds * 1e6, 'f', std::max(0, decimals - 6)) + thin + QString::fromUtf8("µs");
 }
 
+QString duration_beside(double seconds, double largest_s) {
+    const auto [unit_s, name] = unit_for(largest_s);
+    return three_digits(seconds / unit_s) + thin + QString::fromUtf8(name);
+}
+
+QString quantity_beside(double value, double beside, const QString& unit) {
+    const auto [factor, prefix] = prefix_for(beside);
+    return three_digits(value / factor) + thin + prefix + unit;
+}
+
+QString tick_beside(double seconds, double step_s, double largest_s) {
+    const auto [unit_s, name] = unit_for(largest_s);
+    return number_tick(seconds / unit_s, step_s / unit_s, 1) + thin + QString::fromUtf8(name);
+}
+
+double nice_step_beside(double least_s, double largest_s) {
+    const double unit_s = unit_for(largest_s).first;
+    return nice_step(least_s / unit_s) * unit_s;
+}
+
+QString unbroken(QString words) { return words.replace(thin, QChar{0x202F}).replace(QLatin1Char(' '), QChar{0x00A0}); }
+
 QString number_tick(double value, double step, double largest) {
-    static constexpr std::pair<double, const char*> prefixes[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"},
-                                                                  {1e9, "G"},  {1e6, "M"},  {1e3, "k"}};
-    double unit = 1;
-    QString prefix;
-    for (const auto& [size, name] : prefixes)
-        if (largest >= 1e4 && largest >= size) {
-            unit = size;
-            prefix = thin + QLatin1String(name);
-            break;
-        }
+    const auto [unit, name] = largest >= 1e4 ? prefix_for(largest) : std::pair{1.0, ""};
+    const QString prefix = *name == 0 ? QString{} : thin + QLatin1String(name);
     const double digits = std::ceil(-std::log10(step / unit) - 1e-9);
     const double rounded = std::abs(value) < step / 2 ? 0 : value / unit;
     if (rounded == 0) return QStringLiteral("0");

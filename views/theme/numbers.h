@@ -14,6 +14,8 @@ QString whole_number(double value);
 QString quantity(double value, const QString& unit);
 QString duration(double seconds);
 QString percent(double share);
+/// Without decimals: "13 %".
+QString whole_percent(double share);
 QString change(double share);
 /// Of a share against another one: "+11.8 pp", percentage points, for a difference of 0.118.
 QString change_in_points(double share);
@@ -22,6 +24,16 @@ QString chance_words(const std::optional<double>& p);
 /// A tick of a time axis whose ticks are `step` seconds apart: "0.25 s", "90 s", from two minutes on in hours, minutes
 /// and seconds, each where there are any: "27 min", "1 h 30 min".
 QString tick(double seconds, double step);
+/// A time in the unit of the largest one beside it, so that an axis has one unit: "0.915 s" beside 2.24 s.
+QString duration_beside(double seconds, double largest_s);
+/// A quantity with the prefix that `beside` would have.
+QString quantity_beside(double value, double beside, const QString& unit);
+/// A tick of a time axis that ends at `largest_s`, all of whose ticks have one unit.
+QString tick_beside(double seconds, double step_s, double largest_s);
+/// The smallest of 1, 2, 5 x 10^n of the unit in which `duration_beside` writes that is at least `least_s`.
+double nice_step_beside(double least_s, double largest_s);
+/// The words with spaces at which no line breaks.
+QString unbroken(QString words);
 /// A tick of an axis of plain numbers whose ticks are `step` apart, with as many digits as tell it from the next one;
 /// prefixes where `largest` of the axis is at least 10,000: "1.25 M".
 QString number_tick(double value, double step, double largest);
