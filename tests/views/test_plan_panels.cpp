@@ -12,6 +12,7 @@
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
 #include "views/theme/theme.h"
+#include "views/theme/numbers.h"
 #include "views/timeline/lane_key.h"
 #include "views/topology/edits.h"
 #include "views/topology/shapes.h"
@@ -266,7 +267,8 @@ private Q_SLOTS:
         QVERIFY(table != nullptr);
         QMap<QString, QString> rows;
         for (int row = 0; row < table->rowCount(); ++row)
-            rows[table->item(row, 0)->text()] = table->item(row, 1)->text();
+            if (const auto* change = table->item(row, 1); change != nullptr && table->columnSpan(row, 0) == 1)
+                rows[table->item(row, 0)->text()] = change->text();
         for (const auto& line : table->item(table->rowCount() - 1, 0)->toolTip().split('\n'))  // less than 1 %
             rows[line.section(": ", 0, 0)] = line.section(": ", 1);
         for (const char* words : {"Gradients charged as a ring", "Gradients summed for free",
@@ -289,17 +291,41 @@ private Q_SLOTS:
         auto& panel = w->design_page().why();
         auto& table = panel.what_ifs();
         const auto why = w->plans().explanation();
-        const auto total = why->what_ifs.size() + w->plans().outcome()->other_reductions.size();
-        const int last = table.rowCount() - 1;
-        static const QRegularExpression rest("^(\\d+) others: less than 1 % each$");
-        const auto match = rest.match(plain(table.item(last, 0)->text()));
-        QVERIFY2(match.hasMatch(), qPrintable(table.item(last, 0)->text()));
-        QCOMPARE(match.captured(1).toInt() + last, static_cast<int>(total));
-        QCOMPARE(static_cast<int>(table.item(last, 0)->toolTip().split('\n').size()), match.captured(1).toInt());
-        QCOMPARE(table.item(last, 0)->foreground().color(), theme().text_2);
-        for (int row = 0; row < last; ++row)
-            QVERIFY2(table.item(row, 1)->foreground().color() != theme().text_2,
-                     qPrintable(table.item(row, 1)->text()));
+        const auto& sums = w->plans().outcome()->other_reductions;
+        const auto row_of = [&](const QString& words) {
+            for (int row = 0; row < table.rowCount(); ++row)
+                if (table.item(row, 0)->text() == words) return row;
+            return -1;
+        };
+        // Two groups, each with its title and, last, what is not worth a row.
+        const int second = row_of("Gradients are summed another way"), rows = table.rowCount();
+        QCOMPARE(row_of("One thing is faster"), 0);
+        QVERIFY2(second > 0 && table.item(0, 0)->font().bold() && table.item(second, 0)->font().bold(),
+                 qPrintable(QString::number(second)));
+        QCOMPARE(table.columnSpan(second, 0), 2);
+        static const QRegularExpression rest(
+            "^(?:All )?(\\d+)(?: others)?: less than 1 % each$|^1 other: less than 1 %$");
+        const auto said_in = [&](int from, int to) {
+            int said = 0;
+            for (int row = from; row < to; ++row) {
+                const auto match = rest.match(plain(table.item(row, 0)->text()));
+                if (!match.hasMatch()) {
+                    ++said;
+                    continue;
+                }
+                const int left = match.captured(1).isEmpty() ? 1 : match.captured(1).toInt();
+                if (row != to - 1 || table.item(row, 0)->toolTip().split('\n').size() != left ||
+                    table.item(row, 0)->foreground().color() != theme().text_2)
+                    return -1;
+                said += left;
+            }
+            return said;
+        };
+        QCOMPARE(said_in(1, second), static_cast<int>(why->what_ifs.size()));
+        QCOMPARE(said_in(second + 1, rows), static_cast<int>(sums.size()));
+        for (int row = second + 1; row < rows; ++row)
+            QVERIFY2(table.item(row, 0)->text().startsWith("Gradients") || row == rows - 1,
+                     qPrintable(table.item(row, 0)->text()));
         const auto& ids = w->plans().outcome()->problem.node_ids;
         const auto unasked = std::find_if(ids.begin(), ids.end(), [&](const std::string& id) {
             return std::none_of(why->what_ifs.begin(), why->what_ifs.end(),
@@ -307,14 +333,14 @@ private Q_SLOTS:
         });
         QVERIFY(unasked != ids.end());
         w->selection().select({.nodes = {*unasked}});
-        QVERIFY2(table.rowCount() == last + 1, "who looks elsewhere asks nothing");
+        QVERIFY2(table.rowCount() == rows, "who looks elsewhere asks nothing");
         w->design_page().bottom().setCurrentWidget(&panel);
-        QTRY_COMPARE_WITH_TIMEOUT(table.item(0, 0)->text(), QString::fromStdString(*unasked + " twice as fast"),
+        QTRY_COMPARE_WITH_TIMEOUT(table.item(1, 0)->text(), QString::fromStdString(*unasked + " twice as fast"),
                                   patient_ms);
-        QCOMPARE(table.item(1, 0)->text(), QString::fromStdString(*unasked + " with room for one microbatch more"));
-        QCOMPARE(table.rowCount(), last + 3);
+        QCOMPARE(table.item(2, 0)->text(), QString::fromStdString(*unasked + " with room for one microbatch more"));
+        QCOMPARE(table.rowCount(), rows + 2);
         w->selection().select({});
-        QTRY_COMPARE(table.rowCount(), last + 1);
+        QTRY_COMPARE(table.rowCount(), rows);
     }
 
     /// Of any placement beside the plan, of its own stages in Why.
@@ -324,10 +350,47 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
         const QString plan = w->design_page().figures().text(),
                       why = w->design_page().why().summary().text().replace("&nbsp;", " ");
-        QVERIFY2(plan.contains("Bound, any placement") && !plan.contains("these stages"), qPrintable(plan));
+        QVERIFY2(plan.contains("Bound, any placement") && !plan.contains("Bound, these stages"), qPrintable(plan));
         QVERIFY2(why.contains("Bound, these stages") && !why.contains("any placement"), qPrintable(why));
         QVERIFY(w->design_page().figures().toolTip().contains("Why says"));
         QVERIFY(w->design_page().why().summary().toolTip().contains("beside the plan"));
+    }
+
+    /// Planned in the background while it is seen; an edit ends that, and it begins anew with the new plan.
+    void planners_are_filled_while_they_are_seen() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QVERIFY(QTest::qWaitForWindowExposed(w.get()));
+        auto& page = w->design_page().planners();
+        const auto planned = [&] {
+            int count = 0;
+            for (int row = 0; row < page.table().rowCount(); ++row)
+                count += page.table().item(row, 1)->text() != QString(QChar(0x2013));
+            return count;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QVERIFY2(!page.is_busy() && planned() <= 1, "who looks elsewhere asks nothing");
+        w->design_page().bottom().setCurrentWidget(&page);
+        QVERIFY(page.is_busy());
+        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
+        QVERIFY2(!page.is_busy(), "an edit ends it");
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr && !page.is_busy() && planned() >= 3, patient_ms);
+        // Why there is no plan is read whole.
+        for (int row = 0; row < page.table().rowCount(); ++row) {
+            const auto* note = page.table().item(row, page.table().columnCount() - 1);
+            const int wide = page.table().columnWidth(page.table().columnCount() - 1);
+            const int lines = 1 + QFontMetrics(page.table().font()).horizontalAdvance(note->text()) / wide;
+            QVERIFY2(page.table().rowHeight(row) >= lines * QFontMetrics(page.table().font()).height() - 1,
+                     qPrintable(note->text()));
+        }
+        // What was stopped by hand stays stopped.
+        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 10; });
+        QTRY_VERIFY_WITH_TIMEOUT(page.is_busy(), patient_ms);
+        QTest::mouseClick(&page.button(), Qt::LeftButton);
+        QVERIFY(!page.is_busy());
+        w->design_page().bottom().setCurrentIndex(0);
+        w->design_page().bottom().setCurrentWidget(&page);
+        QVERIFY(!page.is_busy());
     }
 
     /// Nothing is asked of the plan from before an edit while another one is searched for.
@@ -371,7 +434,7 @@ private Q_SLOTS:
         QTRY_COMPARE(unnamed(), QString());
         auto* key = w->findChild<LaneKey*>("lane_key");
         QVERIFY(key != nullptr && key->isVisible() && key->menu() != nullptr);
-        w->resize(1600, 800);
+        w->resize(2200, 800);
         const auto& shares = w->plans().outcome()->idle.share;
         const auto drawn = std::count_if(shares.begin(), shares.end(), [](double share) { return share >= 0.001; });
         QTRY_COMPARE(static_cast<long>(key->entries().size()), static_cast<long>(drawn));

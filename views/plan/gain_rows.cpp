@@ -2,6 +2,7 @@
 #include "views/plan/gain_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include <QStringList>
@@ -59,25 +60,41 @@ GainRow gains_below(const std::vector<GainRow>& rest, bool are_all) {
     return row;
 }
 
+/// `first` in its order, then `all` ranked.
+void add_group(std::vector<GainRow>& rows, const QString& title, std::vector<GainRow> first, std::vector<GainRow> all) {
+    if (first.empty() && all.empty()) return;
+    GainRow heading{.words = title};
+    heading.is_title = true;
+    rows.push_back(std::move(heading));
+    const auto small =
+        std::stable_partition(all.begin(), all.end(), [](const GainRow& row) { return row.helps || row.harms; });
+    std::stable_sort(all.begin(), small, [](const GainRow& a, const GainRow& b) { return a.by < b.by; });
+    const std::vector<GainRow> rest(small, all.end());
+    const bool are_all = first.empty() && small == all.begin();
+    rows.insert(rows.end(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+    rows.insert(rows.end(), std::make_move_iterator(all.begin()), std::make_move_iterator(small));
+    if (!rest.empty()) rows.push_back(gains_below(rest, are_all));
+}
+
 }  // namespace
 
 std::vector<GainRow> gain_rows(const Explanation& why, const PlanOutcome& outcome,
                                const std::vector<WhatIf>& of_selected) {
-    std::vector<GainRow> rows, rest;
+    std::vector<GainRow> selected, faster, other_sums;
     for (const auto& what : of_selected) {
-        rows.push_back(gain_row(what, why.iteration_s));
-        rows.back().is_selected = true;
+        selected.push_back(gain_row(what, why.iteration_s));
+        selected.back().is_selected = true;
     }
-    const auto add = [&](GainRow row) { (row.helps || row.harms ? rows : rest).push_back(std::move(row)); };
     for (const auto& what : why.what_ifs) {
         const bool is_there = std::any_of(of_selected.begin(), of_selected.end(),
                                           [&](const WhatIf& own) { return own.upgrade == what.upgrade; });
-        if (!is_there) add(gain_row(what, why.iteration_s));
+        if (!is_there) faster.push_back(gain_row(what, why.iteration_s));
     }
-    for (const auto& other : outcome.other_reductions) add(gain_row(other, outcome.timeline.iteration_s));
-    std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(of_selected.size()), rows.end(),
-                     [](const GainRow& a, const GainRow& b) { return a.by < b.by; });
-    if (!rest.empty()) rows.push_back(gains_below(rest, rows.empty()));
+    for (const auto& other : outcome.other_reductions)
+        other_sums.push_back(gain_row(other, outcome.timeline.iteration_s));
+    std::vector<GainRow> rows;
+    add_group(rows, QObject::tr("One thing is faster"), std::move(selected), std::move(faster));
+    add_group(rows, QObject::tr("Gradients are summed another way"), {}, std::move(other_sums));
     return rows;
 }
 

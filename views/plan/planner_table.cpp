@@ -75,6 +75,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table_->horizontalHeader()->setSectionResizeMode(note_column, QHeaderView::Stretch);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    wrap_rows(*table_);  // why a planner has no plan is read whole
     button_->setObjectName("plan_all");
     words_->setProperty("role", "secondary");
     auto* row = head_row();
@@ -130,7 +131,7 @@ void PlannerTable::show_names() {
 
 /// The planner in use stands out; the button says what it would do.
 void PlannerTable::show_words() {
-    button_->setText(busy_ ? tr("Stop") : tr("Plan with all"));
+    button_->setText(busy_ ? tr("Stop") : key_ && !is_old() ? tr("Plan again") : tr("Plan with all"));
     const QString used = QString::fromStdString(document_.experiment().pipeline.planner);
     for (int row = 0; row < table_->rowCount(); ++row) {
         auto* item = table_->item(row, planner_column);
@@ -157,6 +158,7 @@ void PlannerTable::follow() {
             table_->item(row, column)->setForeground(old ? theme().text_2 : theme().text);
     table_->setColumnHidden(price_column, !has_prices(document_.experiment()));
     show_words();
+    ask_if_seen();  // prices alone: the plan stays
 }
 
 void PlannerTable::stop() {
@@ -206,8 +208,19 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
     show_words();
 }
 
+void PlannerTable::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    ask_if_seen();
+}
+
+/// Who looks elsewhere asks nothing, and what was asked, or stopped by hand, is not asked again.
+void PlannerTable::ask_if_seen() {
+    if (isVisible() && has_plan_ && !busy_ && (!key_ || is_old())) start();
+}
+
 void PlannerTable::show_plan(const PlanOutcome& shown) {
-    if (key_) return;  // all of them were asked
+    has_plan_ = true;
+    if (isVisible() || key_) return ask_if_seen();
     show_names();
     for (int place = 0; place < table_->rowCount(); ++place)
         if (table_->item(place, planner_column)->data(Qt::UserRole).toString().toStdString() == shown.plan.planner)

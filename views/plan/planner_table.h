@@ -27,9 +27,9 @@ struct PlannerRow {
     QString fault;                ///< why it has no plan
 };
 
-/// Every planner's plan of the experiment, side by side: asked for by a button, filled as they end, one after the other
-/// with the experiment's own steps and seed, as the command line's `plan --all`. An edit ends it. A row chosen makes
-/// its planner the experiment's.
+/// Every planner's plan of the experiment, side by side: asked for when it is shown and the experiment's own plan is
+/// there, or by a button; filled as they end, one after the other with the experiment's own steps and seed, as the
+/// command line's `plan --all`. An edit ends it. A row chosen makes its planner the experiment's.
 class PlannerTable : public QWidget {
     Q_OBJECT
 public:
@@ -37,16 +37,22 @@ public:
     ~PlannerTable() override;
     void start();
     void stop();
-    /// The figures of the plan that is shown, while no other planner was asked.
+    /// The figures of the plan that is shown, while no other planner was asked; then all are, where that is seen.
     void show_plan(const PlanOutcome& shown);
+    /// That plan is of the experiment as it was, or is none: nothing is asked by itself.
+    void show_no_plan() { has_plan_ = false; }
     bool is_busy() const { return busy_; }
     QTableWidget& table() { return *table_; }
     QPushButton& button() { return *button_; }
     /// Time against price, where the experiment has prices.
     PricePlot& plot() { return *plot_; }
 
+protected:
+    void showEvent(QShowEvent*) override;
+
 private:
     void follow();
+    void ask_if_seen();
     bool is_old() const;
     void take(const PlannerRow& row, int place, int serial);
     void fill(const PlannerRow& row, int place);
@@ -64,7 +70,7 @@ private:
     std::stop_source stop_;
     std::optional<Experiment> key_;  ///< of what was planned
     int serial_ = 0, done_ = 0;
-    bool busy_ = false;
+    bool busy_ = false, has_plan_ = false;
 };
 
 }  // namespace skippipe

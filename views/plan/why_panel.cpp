@@ -28,7 +28,7 @@ QTableWidget* rows_table(const QString& name, const QStringList& headers) {
     table->setHorizontalHeaderLabels(headers);
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setSelectionMode(QAbstractItemView::SingleSelection);
-    table->setWordWrap(false);
+    wrap_rows(*table);
     table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -81,7 +81,7 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
       microbatch_title_(new QLabel),
       columns_(new QSplitter(Qt::Horizontal)),
       what_ifs_(rows_table(tr("What one unit more would give"), {tr("If"), tr("Iteration")})),
-      microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Microbatch"), tr("Time")})) {
+      microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Where its time goes"), tr("Time")})) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     auto* column = seamless_column(this);
@@ -153,7 +153,9 @@ void WhyPanel::show_explanation() {
 }
 
 void WhyPanel::show_why(const Explanation& why) {
-    const auto share = [&](double seconds) { return percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0); };
+    const auto share = [&](double seconds) {
+        return unbroken(percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0));
+    };
     const auto figure = [](const QString& name, const QString& value) {
         return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
     };
@@ -176,10 +178,9 @@ void WhyPanel::show_why(const Explanation& why) {
         if (seconds > 0) parts << figure(name, share(seconds));
     // The plan's own line holds it against another one: of any placement.
     if (why.placed.seconds > 0)
-        parts << figure(tr("Bound, these stages").replace(' ', "&nbsp;"),  // whole on its line
-                        tr("%1, %2 above")
-                            .arg(duration(why.placed.seconds), percent(why.placed_gap()).toHtmlEscaped())
-                            .replace(' ', "&nbsp;"));
+        parts << figure(
+            tr("Bound, these stages").replace(' ', "&nbsp;"),  // whole on its line
+            unbroken(tr("%1, %2 above").arg(duration(why.placed.seconds), percent(why.placed_gap()).toHtmlEscaped())));
     if (!parts.isEmpty()) parts.front().prepend(tr("Of the critical path:") + QStringLiteral(" &nbsp; "));
     summary_->setText(parts.join(" &nbsp; "));
     summary_->setToolTip(
@@ -201,12 +202,19 @@ void WhyPanel::show_gains() {
     const auto* now = what_ifs_->currentItem();
     const QString before = now != nullptr ? what_ifs_->item(now->row(), 0)->text() : QString{};
     gain_rows_ = gain_rows(*explanation_, *outcome_, gains_.answers());
+    what_ifs_->clearSpans();
     what_ifs_->setRowCount(static_cast<int>(gain_rows_.size()));
     int current = -1;
     for (int row = 0; row < what_ifs_->rowCount(); ++row) {
         const GainRow& gain = gain_rows_[static_cast<std::size_t>(row)];
         auto* words = put(*what_ifs_, row, 0, gain.words);
         words->setToolTip(gain.tip);
+        if (gain.is_title) {
+            words->setFont(bold_font());
+            words->setFlags(Qt::ItemIsEnabled);
+            what_ifs_->setSpan(row, 0, 1, what_ifs_->columnCount());
+            continue;
+        }
         if (gain.is_selected) words->setFont(bold_font());
         if (!gain.is_selected && !gain.helps && !gain.harms) words->setForeground(theme().text_2);
         put(*what_ifs_, row, 1, gain.change)
@@ -236,12 +244,11 @@ void WhyPanel::show_microbatch() {
         microbatch_->setRowCount(0);
         return;
     }
-    microbatch_title_->setText(
-        (chosen ? tr("Microbatch %1: %2 = %3 alone + %4 waiting")
-                : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
-            .arg(costs->microbatch)
-            .arg(duration(costs->end_s), duration(costs->alone_s()), duration(costs->waiting_s())));
-    microbatch_->horizontalHeaderItem(0)->setText(tr("Microbatch %1").arg(costs->microbatch));
+    microbatch_title_->setText((chosen ? tr("Microbatch %1: %2 = %3 alone + %4 waiting")
+                                       : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
+                                   .arg(costs->microbatch)
+                                   .arg(unbroken(duration(costs->end_s)), unbroken(duration(costs->alone_s())),
+                                        unbroken(duration(costs->waiting_s()))));
     microbatch_->setRowCount(0);
     const auto add = [&](const QString& what, const QString& tip, double seconds, int node, std::vector<int> lines) {
         if (!(seconds > 0)) return;

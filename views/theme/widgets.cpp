@@ -29,6 +29,15 @@ void make_figures(QTableView& table, const QString& name) {
     table.setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 }
 
+void wrap_rows(QTableView& table) {
+    table.setWordWrap(true);
+    table.setTextElideMode(Qt::ElideNone);
+    table.verticalHeader()->setMinimumSectionSize(size::row);
+    table.verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    // A column's width decides how many lines its words take.
+    QObject::connect(table.horizontalHeader(), &QHeaderView::sectionResized, &table, &QTableView::resizeRowsToContents);
+}
+
 QLabel* words_label(const QString& text, const char* role) {
     auto* label = new QLabel(text);
     label->setProperty("role", role);

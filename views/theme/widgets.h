@@ -19,6 +19,9 @@ void make_plain(QTableView& table, const QString& name);
 /// A plain table of words and figures that are only read: no header, nothing to select.
 void make_figures(QTableView& table, const QString& name);
 
+/// Rows as high as their words need, wrapped in their columns, and no lower than others.
+void wrap_rows(QTableView& table);
+
 /// Words that wrap; `role` as the style sheet knows it: "heading", "secondary", "small".
 QLabel* words_label(const QString& text, const char* role);
 

@@ -165,13 +165,16 @@ void DesignPage::show_plan() {
         }
         if (shown->refined || !plans_.is_busy())
             what_if_->show_plan(is_pale ? nullptr : outcome, std::move(held), !plans_.is_busy());
-        if (shown->refined && !is_pale) planners_->show_plan(*shown);
     } else {
         scene.show_plan(nullptr, {});
         stages_->show_plan(nullptr);
         inspector_->show_stages({});
         what_if_->show_plan(nullptr, {}, !plans_.is_busy());
     }
+    if (const auto ready = plans_.ready())
+        planners_->show_plan(*ready);
+    else
+        planners_->show_no_plan();
     show_problems();
 }
 
