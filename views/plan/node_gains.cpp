@@ -17,19 +17,13 @@ NodeIndex node_index_in(const PlanOutcome& outcome, const std::string& node) {
 
 }  // namespace
 
-NodeGains::NodeGains(QObject* parent) : QObject(parent) { pool_.setMaxThreadCount(1); }
-
-NodeGains::~NodeGains() {
-    pool_.clear();
-    pool_.waitForDone();
-}
+NodeGains::NodeGains(QObject* parent) : QObject(parent) {}
 
 void NodeGains::ask(std::shared_ptr<const PlanOutcome> outcome, const std::string& node) {
     if (outcome == outcome_ && node == node_) return;
     outcome_ = std::move(outcome);
     node_ = node;
-    ++serial_;
-    pool_.clear();  // what nobody waits for any more
+    reader_.forget();
     const bool had = !std::exchange(answers_, {}).empty();
     const bool has_end = outcome_ && outcome_->has_plan && outcome_->timeline.complete;
     const auto place = has_end ? node_index_in(*outcome_, node) : NodeIndex(-1);
@@ -37,16 +31,13 @@ void NodeGains::ask(std::shared_ptr<const PlanOutcome> outcome, const std::strin
         if (had) Q_EMIT answered();
         return;
     }
-    pool_.start([this, plan = outcome_, place, serial = serial_] {
-        QMetaObject::invokeMethod(
-            this,
-            [this, serial, found = node_what_ifs(plan->problem, plan->plan, plan->timeline, place)] {
-                if (serial != serial_) return;
-                answers_ = found;
-                Q_EMIT answered();
-            },
-            Qt::QueuedConnection);
-    });
+    const auto found = std::make_shared<std::vector<WhatIf>>();
+    reader_.read(
+        [found, plan = outcome_, place] { *found = node_what_ifs(plan->problem, plan->plan, plan->timeline, place); },
+        [this, found](const QString&) {
+            answers_ = std::move(*found);
+            Q_EMIT answered();
+        });
 }
 
 }  // namespace skippipe

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <QObject>
-#include <QThreadPool>
 
+#include "views/document/file_reader.h"
 #include "views/plan/plan_service.h"
 
 namespace skippipe {
@@ -16,7 +16,6 @@ class NodeGains : public QObject {
     Q_OBJECT
 public:
     explicit NodeGains(QObject* parent = nullptr);
-    ~NodeGains() override;
     /// Of that node of the plan; no plan that comes to its end, or no such node: there is nothing to say.
     void ask(std::shared_ptr<const PlanOutcome> outcome, const std::string& node);
     /// Of what was asked last; empty until it is worked out.
@@ -26,11 +25,10 @@ Q_SIGNALS:
     void answered();  ///< also that there is nothing to say
 
 private:
-    QThreadPool pool_;
+    FileReader reader_;  // a thread of its own, and only the last question is answered
     std::shared_ptr<const PlanOutcome> outcome_;
     std::string node_;
     std::vector<WhatIf> answers_;
-    int serial_ = 0;
 };
 
 }  // namespace skippipe
