@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QMenu>
 #include <QMimeData>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -15,6 +16,8 @@
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
 #include "views/inspector/field_text.h"
+#include "views/matrix/heat_key.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/devices.h"
 #include "views/topology/edits.h"
@@ -208,6 +211,32 @@ private Q_SLOTS:
         QVERIFY(!are_linked(w->document().experiment(), "region-1", "region-2"));
         while (w->document().undo_stack().canUndo()) w->document().undo_stack().undo();
         QVERIFY(w->document().experiment() == e);
+    }
+
+    /// What the colours of cells say.
+    void the_matrix_has_a_key_of_its_colours() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& panel = see_matrix(*w);
+        const auto& key = panel.heat_key();
+        QVERIFY(key.isVisible());
+        auto& model = panel.model();
+        double least = 1e9, most = 0;
+        for (const auto& link : w->document().experiment().topology.links)
+            least = std::min(least, link.latency_s), most = std::max(most, link.latency_s);
+        QCOMPARE(key.quickest(), duration(least));
+        QCOMPARE(key.slowest(), duration(most));
+        const auto colour_of = [&](const QString& words) {
+            for (int row = 0; row < model.rowCount(); ++row)
+                for (int column = 0; column < model.columnCount(); ++column)
+                    if (row != column && model.data(model.index(row, column), Qt::DisplayRole).toString() == words)
+                        return model.data(model.index(row, column), Qt::BackgroundRole).value<QColor>();
+            return QColor();
+        };
+        QCOMPARE(colour_of(key.quickest()), heat_colour(0));
+        QCOMPARE(colour_of(key.slowest()), heat_colour(1));
+        w->document().start_new(six_in_two_regions());
+        QVERIFY2(!key.isVisible(), "one value has no scale");
     }
 
     /// What a node's own connection carries; two columns, as many rows as nodes.

@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 
 #include "views/inspector/field_text.h"
+#include "views/matrix/heat_key.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -21,7 +22,6 @@
 namespace skippipe {
 namespace {
 
-constexpr double most_heat = 0.45;  // of the accent in a cell's ground: its words stay readable
 constexpr int most_named_outliers = 2;
 
 QString cell_text(double value, MatrixShows shows) {
@@ -81,6 +81,12 @@ QString MatrixModel::pair(int row, int column) const {
     return shows_ == MatrixShows::connection ? tr("%1, %2").arg(from, to.toLower()) : tr("%1 to %2").arg(from, to);
 }
 
+std::pair<QString, QString> MatrixModel::heat_ends() const {
+    if (most_ <= least_) return {};
+    const QString least = cell_text(least_, shows_), most = cell_text(most_, shows_);
+    return is_rate() ? std::pair{most, least} : std::pair{least, most};
+}
+
 QString MatrixModel::tip(int row, int column) const {
     const double v = value(row, column);
     if (is_within(row, column))
@@ -112,9 +118,8 @@ QVariant MatrixModel::data(const QModelIndex& index, int role) const {
     }
     if (far) return theme().warning;
     if (v <= 0 || most_ <= least_ || is_within(index.row(), index.column())) return {};
-    double heat = std::log(v / least_) / std::log(most_ / least_);
-    if (shows_ != MatrixShows::latency && shows_ != MatrixShows::hop) heat = 1 - heat;
-    return mix(theme().surface, theme().accent, most_heat * std::clamp(heat, 0.0, 1.0));
+    const double share = std::log(v / least_) / std::log(most_ / least_);
+    return heat_colour(is_rate() ? 1 - share : share);
 }
 
 QVariant MatrixModel::headerData(int section, Qt::Orientation orientation, int role) const {
@@ -203,7 +208,8 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
       model_(new MatrixModel(document, this)),
       table_(new QTableView),
       shows_(new QComboBox),
-      words_(new QLabel) {
+      words_(new QLabel),
+      heat_(new HeatKey) {
     make_plain(*table_, tr("Matrix of links"));
     table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                             QAbstractItemView::AnyKeyPressed);
@@ -224,6 +230,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     auto* row = head_row();
     row->addWidget(shows_);
     row->addWidget(words_, 1);
+    row->addWidget(heat_);
     row->addWidget(files_button());
     auto* column = seamless_column(this);
     column->addLayout(row);
@@ -288,6 +295,8 @@ void MatrixPanel::showEvent(QShowEvent* event) {
 
 void MatrixPanel::follow() {
     model_->follow();
+    const auto [quickest, slowest] = model_->heat_ends();
+    heat_->show_ends(quickest, slowest);
     const bool hops = model_->shows() == MatrixShows::hop;
     shows_->setVisible(!hops);
     shows_->setCurrentIndex(std::max(0, shows_->findData(static_cast<int>(model_->shows()))));

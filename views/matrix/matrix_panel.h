@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <utility>
 
 #include <QAbstractTableModel>
 #include <QComboBox>
@@ -17,6 +18,8 @@
 class QToolButton;
 
 namespace skippipe {
+
+class HeatKey;
 
 /// The cells: values of the document, coloured from quick to slow; what is entered is an edit of it.
 class MatrixModel : public QAbstractTableModel {
@@ -39,6 +42,8 @@ public:
     const MatrixEnd& column_end(int column) const { return columns_[static_cast<std::size_t>(column)]; }
     /// What a cell is of, in words.
     QString pair(int row, int column) const;
+    /// The quickest and the slowest value that colours tell apart, in words; empty where they are the same.
+    std::pair<QString, QString> heat_ends() const;
     /// Cells far from the rest, row by row.
     const std::vector<QModelIndex>& outliers() const { return outliers_; }
     /// Rows of cells with tabs between, as spreadsheets take them.
@@ -55,6 +60,8 @@ private:
     double value(int row, int column) const;
     /// What is joined with itself.
     bool is_within(int row, int column) const { return shows_ != MatrixShows::connection && row == column; }
+    /// More is quicker.
+    bool is_rate() const { return shows_ == MatrixShows::bandwidth || shows_ == MatrixShows::connection; }
     QString tip(int row, int column) const;
 
     Document& document_;
@@ -74,6 +81,7 @@ public:
     MatrixModel& model() { return *model_; }
     QTableView& table() { return *table_; }
     QLabel& words() { return *words_; }
+    const HeatKey& heat_key() const { return *heat_; }
     void copy();
     void paste();
     /// Adds what a file of another program holds, once it is read, as one edit; `told` says what came of it.
@@ -100,6 +108,7 @@ private:
     QTableView* table_;
     QComboBox* shows_;
     QLabel* words_;
+    HeatKey* heat_;
 };
 
 }  // namespace skippipe
