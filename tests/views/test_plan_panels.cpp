@@ -356,6 +356,44 @@ private Q_SLOTS:
         QVERIFY(w->design_page().why().summary().toolTip().contains("beside the plan"));
     }
 
+    /// A ring and a share on the node that the plan's end waits for the longest.
+    void the_critical_node_is_marked() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
+        const auto why = w->plans().explanation();
+        const auto& critical = why->nodes.front();
+        const auto& ids = w->plans().outcome()->problem.node_ids;
+        auto& scene = w->design_page().canvas().scene_model();
+        int marked = 0;
+        for (const auto& id : ids) marked += scene.node(id)->critical_share > 0;
+        QCOMPARE(marked, 1);
+        auto* node = scene.node(ids[static_cast<std::size_t>(critical.node)]);
+        QCOMPARE(node->critical_share, critical.seconds / why->iteration_s);
+        QVERIFY2(scene.tip_for(node).contains("critical node"), qPrintable(scene.tip_for(node)));
+        // Its share stands on the disc's upper edge.
+        const auto canvas = w->design_page().canvas().grab().toImage();
+        const QPoint upper = w->design_page().canvas().mapFromScene(node->pos() - QPointF(0, node_radius + 4));
+        int dark = 0;
+        for (int x = upper.x() - 16; x <= upper.x() + 16; ++x) dark += canvas.pixelColor(x, upper.y()) == theme().text;
+        QVERIFY2(dark > 8, qPrintable(QString::number(dark)));
+        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
+        QVERIFY2(scene.node(node->id())->critical_share == 0, "an outdated plan marks nothing");
+    }
+
+    /// The number of a hop stands beside the names that its line passes.
+    void a_way_leaves_names_readable() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        auto& scene = w->design_page().canvas().scene_model();
+        const QRectF name = scene.node("node-2")->name_box(1);
+        QPainterPath hop(name.center() - QPointF(100, 0));
+        hop.lineTo(name.center() + QPointF(100, 0));
+        const QPointF at = chip_place(scene, hop, 8, 1);
+        QVERIFY2(!name.adjusted(-8, -8, 8, 8).contains(at), "the middle of the hop is on the name");
+        QVERIFY(std::abs(at.y() - name.center().y()) < 1e-6);
+    }
+
     /// Planned in the background while it is seen; an edit ends that, and it begins anew with the new plan.
     void planners_are_filled_while_they_are_seen() {
         auto w = window();

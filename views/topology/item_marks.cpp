@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/items.h"
 
@@ -10,6 +11,7 @@ namespace skippipe {
 namespace {
 
 constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
+constexpr double share_height = 14, share_pad = 5;
 
 }  // namespace
 
@@ -18,6 +20,23 @@ bool is_close(const QPainter* painter) { return painter->worldTransform().m11() 
 double text_scale(double zoom) { return 1 / std::clamp(zoom, least_text_zoom, 1.0); }
 
 double text_scale(const QPainter* painter) { return text_scale(painter->worldTransform().m11()); }
+
+void draw_share(QPainter* painter, QPointF at, double share) {
+    painter->save();
+    painter->translate(at);
+    const double scale = text_scale(painter);
+    painter->scale(scale, scale);
+    painter->setFont(small_font());
+    const QString words = whole_percent(share);
+    QRectF box(0, 0, painter->fontMetrics().horizontalAdvance(words) + 2 * share_pad, share_height);
+    box.moveCenter({0, 0});
+    painter->setPen(QPen(theme().surface, 1));
+    painter->setBrush(theme().text);
+    painter->drawRoundedRect(box, share_height / 2, share_height / 2);
+    painter->setPen(theme().surface);
+    painter->drawText(box, Qt::AlignCenter, words);
+    painter->restore();
+}
 
 void draw_badge(QPainter* painter, QPointF at, int level) {
     if (level == 0) return;

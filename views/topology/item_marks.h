@@ -15,6 +15,8 @@ bool is_close(const QPainter* painter);
 /// What words are magnified by, so that they stay readable where the canvas is small.
 double text_scale(double zoom);
 double text_scale(const QPainter* painter);
+/// A share on a dark ground: "13 %", in the same size wherever words are readable.
+void draw_share(QPainter* painter, QPointF at, double share);
 /// An exclamation mark on a disc: 1 a warning, 2 an error, 0 nothing.
 void draw_badge(QPainter* painter, QPointF at, int level);
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include <QGraphicsScene>
 #include <QPainter>
 #include <QStyleOptionGraphicsItem>
 
@@ -16,6 +18,9 @@ namespace {
 constexpr double pale_share = 0.35;
 constexpr double thin_strength = 0.2, apart_share = 0.35;
 constexpr double least_bridge = 24;
+constexpr double share_aside = 14;
+constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
+constexpr double chip_radius = 8;
 constexpr double ring_gap = 2, ring_width = 3;  // of what is selected
 constexpr double most_ring_scale = 4;           // it stays within NodeItem::boundingRect
 
@@ -57,6 +62,20 @@ void draw_failure_mark(QPainter* painter, QPointF at) {
     painter->setBrush(theme().bad);
     painter->drawPolygon(failure_flash());
     painter->restore();
+}
+
+double area_of(const QRectF& box) { return std::max(0.0, box.width()) * std::max(0.0, box.height()); }
+
+/// A ring of what is selected or critical: apart from the disc, whose hue may be near its own; as wide on the screen
+/// however far away.
+void draw_ring(QPainter* painter, const QColor& colour) {
+    const double wide = std::clamp(1 / painter->worldTransform().m11(), 1.0, most_ring_scale);
+    const double radius = node_radius + ring_gap + ring_width * wide / 2;
+    painter->setBrush(Qt::NoBrush);
+    painter->setPen(QPen(theme().surface, 2 * ring_gap + ring_width * wide));
+    painter->drawEllipse(QPointF(0, 0), node_radius + ring_gap, node_radius + ring_gap);
+    painter->setPen(QPen(colour, ring_width * wide));
+    painter->drawEllipse(QPointF(0, 0), radius, radius);
 }
 
 void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length) {
@@ -137,16 +156,10 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                         : stage < 0 ? t.surface_2
                         : pale      ? mix(t.surface, t.stage(stage), pale_share)
                                     : t.stage(stage);
-    if (isSelected() || link_target) {
-        // Apart from the disc, whose hue may be near the accent's; as wide on the screen however far away.
-        const double wide = std::clamp(1 / painter->worldTransform().m11(), 1.0, most_ring_scale);
-        painter->setBrush(Qt::NoBrush);
-        painter->setPen(QPen(t.surface, 2 * ring_gap + ring_width * wide));
-        painter->drawEllipse(QPointF(0, 0), node_radius + ring_gap, node_radius + ring_gap);
-        painter->setPen(QPen(t.accent, ring_width * wide));
-        painter->drawEllipse(QPointF(0, 0), node_radius + ring_gap + ring_width * wide / 2,
-                             node_radius + ring_gap + ring_width * wide / 2);
-    }
+    if (isSelected() || link_target)
+        draw_ring(painter, t.accent);
+    else if (critical_share > 0)
+        draw_ring(painter, t.text);
     painter->setPen(down ? QPen(t.text_2, 1.5) : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));
     painter->setBrush(fill);
     constexpr double radius = node_radius;
@@ -174,6 +187,19 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         const double out = node_radius * 0.75 + badge_radius * (failure_mark_scale(painter) - 1) * 0.9;
         draw_failure_mark(painter, {-out, -out});
     }
+    // Above the disc, beside the marks that may stand there.
+    if (critical_share > 0 && is_close(painter))
+        draw_share(painter,
+                   {fails             ? share_aside
+                    : fault_level > 0 ? -share_aside
+                                      : 0,
+                    -node_radius - 4},
+                   critical_share);
+}
+
+QRectF NodeItem::name_box(double zoom) const {
+    const QSizeF words = label_.size() * text_scale(zoom);
+    return {pos().x() - words.width() / 2, pos().y() + node_radius + 2, words.width(), words.height()};
 }
 
 QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) {
@@ -268,9 +294,35 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     const QPointF aside(fails && fault_level > 0 ? badge_radius + 1 : 0, 0);
     if (fault_level > 0) draw_badge(painter, line_.center() + aside, fault_level);
     if (fails) draw_failure_mark(painter, line_.center() - aside);
+    const bool has_marks = fault_level > 0 || fails || isSelected() || hovered;  // its words say the share too
+    if (critical && !has_marks && line_.length() * painter->worldTransform().m11() >= least_share_line)
+        draw_share(painter, line_.center(), critical_share);
 }
 
-PathItem::PathItem() { setZValue(3); }
+/// Below nodes, so that their names stay readable.
+PathItem::PathItem() { setZValue(1.9); }
+
+QPointF chip_place(const QGraphicsScene& scene, const QPainterPath& hop, double radius, double zoom) {
+    QPointF best = hop.pointAtPercent(0.5);
+    double least = std::numeric_limits<double>::infinity();
+    for (const double share : {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74}) {
+        const QPointF at = hop.pointAtPercent(share);
+        const QRectF chip(at.x() - radius, at.y() - radius, 2 * radius, 2 * radius);
+        double covered = 0;
+        for (const auto* item : scene.items(chip, Qt::IntersectsItemBoundingRect)) {
+            if (item->type() == region_label_item)
+                covered += area_of(chip & static_cast<const RegionLabel*>(item)->words_and_handle_box());
+            if (item->type() != node_item) continue;
+            const auto* node = static_cast<const NodeItem*>(item);
+            const QRectF disc(node->pos() - QPointF(node_radius, node_radius),
+                              QSizeF(2 * node_radius, 2 * node_radius));
+            covered += area_of(chip & disc) + area_of(chip & node->name_box(zoom));
+        }
+        if (covered < least) best = at, least = covered;
+        if (covered == 0) break;
+    }
+    return best;
+}
 
 void PathItem::set_way(const std::vector<NodeItem*>& nodes) {
     prepareGeometryChange();
@@ -302,11 +354,16 @@ void PathItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         painter->setPen(Qt::NoPen);
         painter->setBrush(t.accent);
         draw_arrow_head(painter, b + 2 * along, std::atan2(b.y() - middle.y(), b.x() - middle.x()), 11);
-        const QPointF chip = curve.pointAtPercent(0.5);
-        painter->drawEllipse(chip, 8, 8);
+        const double zoom = painter->worldTransform().m11(), scale = text_scale(zoom);
+        painter->save();
+        painter->translate(chip_place(*scene(), curve, chip_radius * scale, zoom));
+        painter->scale(scale, scale);
+        painter->drawEllipse(QPointF(0, 0), chip_radius, chip_radius);
         painter->setPen(t.on_accent);
         painter->setFont(small_font());
-        painter->drawText(QRectF(chip.x() - 8, chip.y() - 8, 16, 16), Qt::AlignCenter, QString::number(i + 1));
+        painter->drawText(QRectF(-chip_radius, -chip_radius, 2 * chip_radius, 2 * chip_radius), Qt::AlignCenter,
+                          QString::number(i + 1));
+        painter->restore();
     }
 }
 

@@ -39,6 +39,8 @@ public:
 
     const std::string& id() const { return id_; }
     bool on_rim(QPointF scene_place) const;
+    /// Where its name stands, in scene coordinates, where the canvas is magnified by `zoom`.
+    QRectF name_box(double zoom) const;
     /// Where it is seen: in the middle of its region where that is folded.
     QPointF seen_at() const;
     /// The name's room from the node's middle, at a zoom where names are as small as they are read.
@@ -53,6 +55,7 @@ public:
     bool down = false;             ///< lost, at the time that is shown
     bool fails = false;            ///< failures of the document happen to it
     bool link_target = false;      ///< a link being drawn would end here
+    double critical_share = 0;     ///< of the critical chain that is spent on it; 0: it is not marked
     bool holds_selection = false;  ///< selected, though its region may hide it
     RegionItem* region = nullptr;
     std::vector<LinkItem*> links;
@@ -186,6 +189,10 @@ private:
     bool below_ = false, has_handle_;
     int side_ = 0;
 };
+
+/// The place on a hop's way, near its middle, at which a disc of that radius covers the least of nodes and of names,
+/// where the canvas is magnified by `zoom`.
+QPointF chip_place(const QGraphicsScene& scene, const QPainterPath& hop, double radius, double zoom);
 
 /// The way of one microbatch, hop by hop.
 class PathItem final : public QGraphicsItem {

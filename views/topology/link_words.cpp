@@ -29,6 +29,10 @@ QString critical_words(double share) {
     return QObject::tr("critical link: %1 of the critical chain").arg(percent(share));
 }
 
+QString critical_node_words(double share) {
+    return QObject::tr("critical node: %1 of the critical chain").arg(percent(share));
+}
+
 LinkWordsItem::LinkWordsItem() {
     setZValue(4);
     setAcceptedMouseButtons(Qt::NoButton);

@@ -16,6 +16,8 @@ QString link_words(const Link& link);
 
 /// "critical link: 23 % of the critical chain"
 QString critical_words(double share);
+/// The same of a node.
+QString critical_node_words(double share);
 
 /// What links say of themselves, beside their middles: the one under the mouse and the selected ones.
 class LinkWordsItem final : public QGraphicsItem {

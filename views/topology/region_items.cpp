@@ -167,13 +167,16 @@ void RegionItem::paint_folded(QPainter& painter) const {
     painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter, QString::number(nodes.size()));
     int fault = 0;
     bool down = false, fails = false;
+    double critical_share = 0;
     for (const auto* node : nodes) {
         fault = std::max(fault, node->fault_level);
         down = down || node->down;
         fails = fails || node->fails;
+        critical_share = std::max(critical_share, node->critical_share);
     }
     constexpr double out = folded_radius_px * 0.75;
     draw_badge(&painter, {out, -out}, fault);
+    if (critical_share > 0) draw_share(&painter, {0, -folded_radius_px - 2}, critical_share);
     if (down || fails) {
         painter.translate(-out, -out);
         painter.setPen(QPen(t.bad, 1));

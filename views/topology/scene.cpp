@@ -131,6 +131,7 @@ void TopologyScene::rebuild() {
     show_faults();
     show_stages();
     mark_down();
+    mark_critical();
     show_selection();
 }
 
@@ -453,6 +454,8 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
             lines << (is_pale_ ? tr("stage %1 in the plan before") : tr("stage %1")).arg(stage->second);
         else if (has_plan_ && !is_pale_)
             lines << tr("left out of the plan");
+        if (const double share = static_cast<NodeItem*>(item)->critical_share; share > 0)
+            lines << critical_node_words(share) + tr("; the end of the iteration waits for it the longest");
         if (const auto down = down_.find(id); down != down_.end()) lines << down->second;
         lines << failure_lines(failures_of_node(e, id, static_cast<NodeItem*>(item)->stage));
     } else if (item->type() == link_item) {

@@ -19,6 +19,15 @@ namespace skippipe {
 
 class Document;
 
+/// What the end of the plan's iteration waits for the longest, each with its share of the critical chain.
+struct CriticalThings {
+    std::string node;  ///< empty: none is marked
+    double node_share = 0;
+    LinkKey link;  ///< of empty names: none is marked
+    double link_share = 0;
+    bool operator==(const CriticalThings&) const = default;
+};
+
 /// The document's topology as a scene; its mouse events become edits of the document.
 class TopologyScene : public QGraphicsScene {
     Q_OBJECT
@@ -49,9 +58,8 @@ public:
     void show_cut(std::set<LinkKey> links);
     NodeItem* node(const std::string& id) const;
     RegionItem* region(const std::string& id) const;
-    /// The link that the end of the plan's iteration waits for the longest is marked, with the share of the critical
-    /// chain that is spent on it; none: an empty key.
-    void show_critical(const LinkKey& link, double share = 0);
+    /// Marks the node and the link that the end of the plan's iteration waits for the longest.
+    void show_critical(CriticalThings critical);
     /// Links whose words are shown: selected ones and the one under the mouse.
     const LinkWordsItem& link_words() const { return *link_words_; }
     /// The region whose area or name is there; null: none.
@@ -123,6 +131,7 @@ private:
     void link_things(std::string from, std::string to);
     void link_new_node(QGraphicsItem* from, RegionItem* into, QPointF place);
     void show_link_words();
+    void mark_critical();
     void hover(QPointF place);
     void begin_drag(QGraphicsItem* grabbed, QPointF place);
     void drag_nodes(QPointF to, bool snap);
@@ -155,8 +164,7 @@ private:
     double zoom_ = 1;
 
     LinkWordsItem* link_words_ = nullptr;
-    LinkKey critical_;
-    double critical_share_ = 0;
+    CriticalThings critical_;
     LinkItem* hovered_ = nullptr;
     QGraphicsLineItem* new_link_ = nullptr;
     QGraphicsItem* link_from_ = nullptr;  ///< a node or a region

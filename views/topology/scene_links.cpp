@@ -143,20 +143,26 @@ void TopologyScene::hover(QPointF place) {
     show_link_words();
 }
 
-void TopologyScene::show_critical(const LinkKey& link, double share) {
-    if (link == critical_ && share == critical_share_) return;
-    critical_ = link;
-    critical_share_ = share;
+void TopologyScene::show_critical(CriticalThings critical) {
+    if (critical == critical_) return;
+    critical_ = std::move(critical);
+    mark_critical();
     show_link_words();
     update();
+}
+
+void TopologyScene::mark_critical() {
+    for (auto& [id, item] : nodes_) item->critical_share = id == critical_.node ? critical_.node_share : 0;
+    for (auto* link : links_) {
+        link->critical = link->key() == critical_.link;
+        link->critical_share = link->critical ? critical_.link_share : 0;
+    }
 }
 
 void TopologyScene::show_link_words() {
     std::vector<const LinkItem*> shown;
     const std::size_t selected = selection_.now().links.size();
     for (auto* link : links_) {
-        link->critical = link->key() == critical_;
-        link->critical_share = link->critical ? critical_share_ : 0;
         link->settle_depth();
         if (link == hovered_ || (link->isSelected() && selected <= most_link_words)) shown.push_back(link);
     }

@@ -114,16 +114,22 @@ void DesignPage::show_critical() {
     constexpr double worth_marking = 0.05;  // of the critical chain
     const auto outcome = plans_.outcome();
     const auto why = plans_.explanation();
-    LinkKey critical;
-    if (outcome && why && !plans_.is_outdated() && !why->links.empty() &&
-        why->links.front().seconds() >= worth_marking * why->iteration_s)
+    CriticalThings critical;
+    const bool is_known = outcome && why && !plans_.is_outdated() && why->iteration_s > 0;
+    const auto share_of = [&](double seconds) { return is_known ? seconds / why->iteration_s : 0; };
+    if (is_known && !why->nodes.empty() && share_of(why->nodes.front().seconds) >= worth_marking) {
+        critical.node = outcome->problem.node_ids[static_cast<std::size_t>(why->nodes.front().node)];
+        critical.node_share = share_of(why->nodes.front().seconds);
+    }
+    if (is_known && !why->links.empty() && share_of(why->links.front().seconds()) >= worth_marking) {
+        critical.link_share = share_of(why->links.front().seconds());
         for (const int line : why->links.front().lines)
             for (const auto& link : document_.experiment().topology.links)
                 if (const auto& name = outcome->problem.line_names[static_cast<std::size_t>(line)];
                     link.from + "->" + link.to == name || link.to + "->" + link.from == name)
-                    critical = {link.from, link.to};
-    const bool has_share = !critical.from.empty() && why->iteration_s > 0;
-    canvas_->scene_model().show_critical(critical, has_share ? why->links.front().seconds() / why->iteration_s : 0);
+                    critical.link = {link.from, link.to};
+    }
+    canvas_->scene_model().show_critical(std::move(critical));
 }
 
 void DesignPage::show_idle(const PlanOutcome* outcome) {
