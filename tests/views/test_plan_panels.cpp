@@ -356,6 +356,29 @@ private Q_SLOTS:
         QVERIFY(w->design_page().why().summary().toolTip().contains("beside the plan"));
     }
 
+    /// In one sentence, by both bounds; a share is rounded up, since it is the most that may be missing.
+    void the_plan_says_how_good_it_is() {
+        Score score;
+        QCOMPARE(plan_verdict(score, 0.1), QString());
+        score.lower_bound_seconds = 1;
+        score.gap = 0.2101;
+        QCOMPARE(plain(plan_verdict(score, 0.0723)),
+                 QStringLiteral("At most 8 % from the best with these stages, 22 % with any placement"));
+        QCOMPARE(plain(plan_verdict(score, {})), QStringLiteral("At most 22 % from the best with any placement"));
+        QCOMPARE(plain(plan_verdict(score, 0.0)),
+                 QStringLiteral("The best with these stages, at most 22 % from the best with any placement"));
+        score.gap = 0;
+        QCOMPARE(plan_verdict(score, 0.0), QStringLiteral("No plan is shorter, with any placement"));
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
+        const QString said = plan_verdict(w->plans().outcome()->score, w->plans().explanation()->placed_gap());
+        QVERIFY(!said.isEmpty());
+        QVERIFY2(w->design_page().figures().text().contains(said), qPrintable(w->design_page().figures().text()));
+        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
+        QVERIFY2(!w->design_page().figures().text().contains(said), "of the plan before the edit it says nothing");
+    }
+
     /// A ring and a share on the node that the plan's end waits for the longest.
     void the_critical_node_is_marked() {
         auto w = window();
@@ -429,6 +452,18 @@ private Q_SLOTS:
         w->design_page().bottom().setCurrentIndex(0);
         w->design_page().bottom().setCurrentWidget(&page);
         QVERIFY(!page.is_busy());
+    }
+
+    /// The plan's axis is of one iteration, that of failures of the whole run.
+    void two_axes_of_time_are_told_apart() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QCOMPARE(w->design_page().plan_timeline().data()->time_name(), std::string("One iteration"));
+        QVERIFY2(w->design_page().failure_axis().axis_words().contains("whole run"),
+                 qPrintable(w->design_page().failure_axis().axis_words()));
+        w->resize(1024, 700);
+        QTRY_VERIFY(w->design_page().failure_axis().axis_words() == "Failures, run");
     }
 
     /// Nothing is asked of the plan from before an edit while another one is searched for.

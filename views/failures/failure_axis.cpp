@@ -24,7 +24,7 @@ constexpr double most_lanes = 5, least_lanes = 2;
 constexpr double grip = 4, mark_reach = 7;  // pixels around an end and a beginning that are it
 constexpr double drag_threshold = 3;
 constexpr double snap_pixels = 4;
-constexpr double wide_names = 120, narrow_names = 76, wide_enough = 520;
+constexpr double wide_names = 120, narrow_names = 92, wide_enough = 520;
 
 bool has_lasting_time(const Failure& failure) { return failure.at_s.has_value(); }
 

@@ -17,7 +17,8 @@ class Document;
 class FailureEditor;
 class SelectionModel;
 
-inline constexpr double failure_scale_height = 18, failure_lane_height = 20;
+inline constexpr double failure_gap = 6;  ///< above its scale: the axis of the plan above it is another one
+inline constexpr double failure_scale_height = 24, failure_lane_height = 20;
 
 /// Network time of the whole training with the document's failures: those at a time with a bar until it is over, those
 /// in an iteration across it, those by chance or rate as a lane with words. A click on an empty place adds a crash, a
@@ -37,6 +38,8 @@ public:
 
     /// Pixels of the lanes' names; what stands above it has its time begin there, too.
     double names_width() const;
+    /// What its scale is of.
+    QString axis_words() const;
     /// As high as its lanes; at the least as two, which scroll.
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr double bar_height = 14;
 constexpr double least_iteration = 8, tick_distance = 84, pad = 8;
+constexpr double wide_title = 120;  // of the column of names, for the title at length
 
 void draw_flash(QPainter& painter, QPointF at) {
     painter.save();
@@ -78,25 +79,40 @@ void FailureAxis::paintEvent(QPaintEvent*) {
     }
 }
 
+QString FailureAxis::axis_words() const {
+    return names_width() >= wide_title ? tr("Failures, whole run") : tr("Failures, run");
+}
+
+/// Time of the whole run, from its start: the plan above has one iteration, whose length is marked here.
 void FailureAxis::paint_axis(QPainter& painter) const {
     const Theme& t = theme();
     const TimeScale s = scale();
-    painter.fillRect(QRectF(0, 0, width(), failure_scale_height), t.surface_2);
-    painter.fillRect(QRectF(0, 0, width(), 1), t.line);
-    painter.fillRect(QRectF(0, failure_scale_height - 1, width(), 1), t.line);
+    const double bottom = failure_scale_height - 1;
+    painter.fillRect(QRectF(0, 0, width(), failure_gap), t.surface);
+    painter.fillRect(QRectF(0, failure_gap, width(), failure_scale_height - failure_gap), t.surface_2);
+    painter.fillRect(QRectF(0, failure_gap, width(), 1), t.text_2);
+    painter.fillRect(QRectF(0, bottom, width(), 1), t.line);
     painter.setPen(t.text_2);
-    painter.drawText(QRectF(pad, 0, names_width() - pad, failure_scale_height), Qt::AlignVCenter, tr("Failures"));
+    painter.drawText(QRectF(pad, failure_gap, names_width() - pad, failure_scale_height - failure_gap),
+                     Qt::AlignVCenter, axis_words());
     painter.save();
-    painter.setClipRect(QRectF(s.left, 0, s.right - s.left + 1, height()));
+    painter.setClipRect(QRectF(s.left, failure_gap, s.right - s.left + 1, height()));
+    if (const double iteration_s = editor_.iteration_s(); iteration_s > 0)
+        painter.fillRect(QRectF(s.x(0), bottom - 3, std::max(2.0, iteration_s * s.pixels_per_second()), 3), t.text_2);
     const double step = clock_step(tick_distance / s.pixels_per_second());
+    double free_from = s.left;
     for (double at = s.first_tick(step); at <= s.end; at += step) {
         if (at < -step / 2) continue;
+        const bool is_start = std::abs(at) < step / 2;
         const double x = std::floor(s.x(at)) + 0.5;
         painter.setPen(t.text_2);
-        painter.drawLine(QPointF(x, failure_scale_height - 5), QPointF(x, failure_scale_height - 1));
-        const QString words = tick(std::abs(at) < step / 2 ? 0 : at, step);
-        if (x + 3 + painter.fontMetrics().horizontalAdvance(words) < s.right)
-            painter.drawText(QRectF(x + 3, 0, tick_distance, failure_scale_height), Qt::AlignVCenter, words);
+        painter.drawLine(QPointF(x, bottom - 4), QPointF(x, bottom));
+        const QString words = is_start ? tr("0 s, run starts") : tick(at, step);
+        const double wide = painter.fontMetrics().horizontalAdvance(words);
+        if (x < free_from || x + 3 + wide >= s.right) continue;
+        painter.drawText(QRectF(x + 3, failure_gap, wide + 1, failure_scale_height - failure_gap), Qt::AlignVCenter,
+                         words);
+        free_from = x + 3 + wide + pad;
     }
     painter.restore();
 }
@@ -211,8 +227,8 @@ void FailureAxis::paint_ghost(QPainter& painter) const {
     painter.drawLine(QPointF(x, failure_scale_height), QPointF(x, height()));
     const QString words = duration(time_at(*hover_, false));
     const double wide = painter.fontMetrics().horizontalAdvance(words) + 8;
-    const QRectF box(std::clamp(x - wide / 2, scale().left, std::max(scale().left, width() - wide)), 1, wide,
-                     failure_scale_height - 2);
+    const QRectF box(std::clamp(x - wide / 2, scale().left, std::max(scale().left, width() - wide)), failure_gap + 1,
+                     wide, failure_scale_height - failure_gap - 2);
     painter.fillRect(box, theme().bad);
     painter.setPen(theme().text_on(theme().bad));
     painter.drawText(box, Qt::AlignCenter, words);

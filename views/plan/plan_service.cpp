@@ -46,6 +46,7 @@ std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Plan&
                                              const IdleReport& idle) {
     auto lanes = std::make_shared<TimelineData>();
     lanes->set_lanes(problem.node_ids);
+    lanes->name_time("One iteration");
     lanes->set_reductions(planned_reductions(problem, plan));
     for (std::size_t i = 0; i < timeline.spans.size(); ++i)
         lanes->add(timeline.spans[i], 0, 0, static_cast<std::int64_t>(i));

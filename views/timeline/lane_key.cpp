@@ -8,6 +8,7 @@
 #include <QStyle>
 #include <QTabBar>
 
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/timeline/colours.h"
 #include "views/timeline/legend.h"
@@ -66,6 +67,7 @@ LaneKey::LaneKey(QTabWidget& tabs, const QWidget& page) : tabs_(tabs), page_(pag
 }
 
 void LaneKey::show_shares(const std::array<double, idle_causes>& shares) {
+    shares_ = shares;
     causes_.clear();
     for (std::size_t c = 0; c < idle_causes; ++c)
         if (shares[c] >= least_keyed_share) causes_.push_back(static_cast<IdleCause>(c));
@@ -80,11 +82,18 @@ bool LaneKey::eventFilter(QObject* watched, QEvent* event) {
     return QToolButton::eventFilter(watched, event);
 }
 
+/// "gradient 24 %"
+QString LaneKey::entry_words(IdleCause cause) const {
+    const double share = shares_[static_cast<std::size_t>(cause)];
+    return short_cause_words(cause) + ' ' +
+           (share < 0.005 ? tr("< %1").arg(whole_percent(0.01)) : whole_percent(share));
+}
+
 /// The word alone where not even one cause has room.
 int LaneKey::width_with(std::size_t entries) const {
     int wide = 2 * size::gap + arrow_room + key_width(text()) + (entries > 0 ? key_width(tr("Idle:")) + size::unit : 0);
     for (std::size_t i = 0; i < entries; ++i)
-        wide += between_entries + key_swatch_wide + size::unit + key_width(short_cause_words(causes_[i]));
+        wide += between_entries + key_swatch_wide + size::unit + key_width(entry_words(causes_[i]));
     return wide;
 }
 
@@ -113,7 +122,7 @@ void LaneKey::paintEvent(QPaintEvent*) {
     const int top = (height() - key_swatch_high) / 2;
     for (const auto cause : entries_) {
         draw_swatch(painter, QRectF(x, top, key_swatch_wide, key_swatch_high), cause);
-        x = write(x + key_swatch_wide + size::unit, short_cause_words(cause)) + between_entries;
+        x = write(x + key_swatch_wide + size::unit, entry_words(cause)) + between_entries;
     }
     x = write(x, text()) + size::unit;
     painter.setRenderHint(QPainter::Antialiasing);

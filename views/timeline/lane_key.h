@@ -11,7 +11,7 @@
 namespace skippipe {
 
 /// What colours and hatches of a plan's lanes mean: beside the tabs that hold them, as many causes of idling as there
-/// is room for, those that take the most of the plan first. Pressed, it shows all that timelines draw.
+/// is room for, each with its share of the plan's time, the largest first. Pressed, it shows all that timelines draw.
 class LaneKey : public QToolButton {
     Q_OBJECT
 public:
@@ -30,9 +30,11 @@ protected:
 private:
     void follow();
     int width_with(std::size_t entries) const;
+    QString entry_words(IdleCause cause) const;
 
     QTabWidget& tabs_;
     const QWidget& page_;
+    std::array<double, idle_causes> shares_{};
     std::vector<IdleCause> causes_, entries_;  ///< of the plan; those that have room
 };
 

@@ -12,7 +12,7 @@
 namespace skippipe {
 namespace {
 const QString between = QStringLiteral("&nbsp;&nbsp; ");
-constexpr int most_figure_lines = 2, below_lines = 2;
+constexpr int most_figure_lines = 2, below_lines = 2, wide_figures = 600;
 }  // namespace
 
 FigureLine::FigureLine(QWidget* parent) : QLabel(parent) {
@@ -21,16 +21,21 @@ FigureLine::FigureLine(QWidget* parent) : QLabel(parent) {
     reserve_lines();
 }
 
-/// What is below stays where it is, however many lines there are.
+/// What is below stays where it is, however many lines there are: where there is room for all figures on one, the
+/// other is the sentence's.
 void FigureLine::reserve_lines() {
-    setMinimumHeight(std::max<int>(size::row, most_figure_lines * fontMetrics().lineSpacing() + below_lines));
+    const int sentence = width() < wide_figures ? QFontMetrics(small_font()).lineSpacing() : 0;
+    setMinimumHeight(
+        std::max<int>(size::row, most_figure_lines * fontMetrics().lineSpacing() + sentence + below_lines));
 }
 
-void FigureLine::show_figures(std::vector<Figure> figures, const QString& note) {
+void FigureLine::show_figures(std::vector<Figure> figures, const QString& note, const QString& closing) {
+    closing_ = closing;
     figures_ = std::move(figures);
     words_.clear();
     QStringList all;
     for (const auto& figure : figures_) all << figure.html;
+    if (!closing.isEmpty()) all << closing.toHtmlEscaped();
     all << note.toHtmlEscaped().replace('\n', "<br>");
     setToolTip(all.join("<br>"));
     fit();
@@ -45,6 +50,7 @@ void FigureLine::show_words(const QString& plain) {
 
 void FigureLine::resizeEvent(QResizeEvent* event) {
     QLabel::resizeEvent(event);
+    reserve_lines();
     fit();
 }
 
@@ -89,7 +95,15 @@ void FigureLine::fit() {
     QString html = lines(rank, false, 1);
     if (html.isEmpty()) html = lines(rank, true, 1);
     for (; html.isEmpty() && rank >= 0; --rank) html = lines(rank, true, most_figure_lines);
-    setText(html.isEmpty() ? figures_.front().html : html);
+    if (html.isEmpty()) html = figures_.front().html;
+    if (!closing_.isEmpty())
+        html += QStringLiteral("<br><span style='color:%1;font-size:%2px'>%3</span>")
+                    .arg(theme().text_2.name())
+                    .arg(size::small_text)
+                    .arg(QFontMetrics(small_font())
+                             .elidedText(closing_, Qt::ElideRight, contentsRect().width())
+                             .toHtmlEscaped());
+    setText(html);
 }
 
 }  // namespace skippipe

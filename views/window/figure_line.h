@@ -7,7 +7,7 @@
 namespace skippipe {
 
 /// Figures on one line; where that is too short each in its shorter words, then on two lines, then only as many as
-/// there is room for, each whole. The tooltip has all of them at length.
+/// there is room for, each whole. A sentence may close them. The tooltip has all of them at length.
 class FigureLine : public QLabel {
     Q_OBJECT
 public:
@@ -19,8 +19,9 @@ public:
 
     explicit FigureLine(QWidget* parent = nullptr);
 
-    /// In this order; `note`: plain, under them in the tooltip.
-    void show_figures(std::vector<Figure> figures, const QString& note);
+    /// In this order; `note`: plain, under them in the tooltip; `closing`: plain, on a line of its own below them,
+    /// shortened where there is no room.
+    void show_figures(std::vector<Figure> figures, const QString& note, const QString& closing = {});
     /// Words in their place, shortened where there is no room.
     void show_words(const QString& plain);
 
@@ -36,7 +37,7 @@ private:
     bool fits(const QString& html) const;
 
     std::vector<Figure> figures_;
-    QString words_;
+    QString words_, closing_;
 };
 
 }  // namespace skippipe

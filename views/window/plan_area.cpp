@@ -23,7 +23,22 @@ QString figure(const QString& name, const QString& value) {
     return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
 }
 
+/// Rounded up: it holds as "at most".
+QString at_most(double gap) { return whole_percent(std::ceil(100 * gap - 1e-6) / 100); }
+
 }  // namespace
+
+QString plan_verdict(const Score& score, std::optional<double> placed_gap) {
+    constexpr double nothing = 1e-9;  // what rounding leaves over
+    if (!(score.lower_bound_seconds > 0) || !std::isfinite(score.gap)) return {};
+    if (score.gap <= nothing) return QObject::tr("No plan is shorter, with any placement");
+    if (!placed_gap) return QObject::tr("At most %1 from the best with any placement").arg(at_most(score.gap));
+    if (*placed_gap <= nothing)
+        return QObject::tr("The best with these stages, at most %1 from the best with any placement")
+            .arg(at_most(score.gap));
+    return QObject::tr("At most %1 from the best with these stages, %2 with any placement")
+        .arg(at_most(*placed_gap), at_most(score.gap));
+}
 
 PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor& failures, PlanService& plans,
                    QWidget* parent)
@@ -52,6 +67,9 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     column->addWidget(axis_);
     // Prices change no plan.
     connect(&document, &Document::changed, this, [this] {
+        if (const auto outcome = plans_.outcome(); outcome && outcome->has_plan) show_figures(*outcome);
+    });
+    connect(&plans, &PlanService::explained, this, [this] {
         if (const auto outcome = plans_.outcome(); outcome && outcome->has_plan) show_figures(*outcome);
     });
     connect(&document, &Document::replaced, this, [this] { last_ = nullptr; });
@@ -128,6 +146,12 @@ void PlanArea::show_remedies(const Fault* fault) {
     remedies_->show_for(fails ? fault : nullptr);
 }
 
+QString PlanArea::verdict(const PlanOutcome& outcome) const {
+    const auto why = outcome.refined ? plans_.explanation() : nullptr;
+    const bool has_placed = why && why->placed.seconds > 0;
+    return plan_verdict(outcome.score, has_placed ? std::optional(why->placed_gap()) : std::nullopt);
+}
+
 void PlanArea::show_figures(const PlanOutcome& outcome) {
     const Score& s = outcome.score;
     const bool old = plans_.is_outdated();
@@ -144,12 +168,10 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     const QString iteration = QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds));
     show(figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"), iteration), 0,
          figure(tr("Iteration"), iteration));
-    // *Why* holds the plan against another bound: that of its own stages.
-    if (s.lower_bound_seconds > 0) {
-        const QString bound = duration(s.lower_bound_seconds), gap = percent(s.gap).toHtmlEscaped();
-        show(figure(tr("Bound, any placement"), tr("%1, %2 above").arg(bound, gap)), 1,
-             figure(tr("Bound, any placement"), tr("%1, +%2").arg(bound, gap)));
-    }
+    // *Why* has another bound: that of its own stages. How far the plan is from both, the line below says.
+    if (s.lower_bound_seconds > 0)
+        show(figure(tr("Bound, any placement"), duration(s.lower_bound_seconds)), 1,
+             figure(tr("Bound"), duration(s.lower_bound_seconds)));
     show(figure(tr("Idle"), percent(s.idle_fraction).toHtmlEscaped()), 3);
     show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
     const Experiment& e = document_.experiment();
@@ -170,7 +192,8 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
         std::move(figures),
         old ? tr("Of the experiment before the last edit")
             : tr("Bound, any placement: %1. With these stages another one holds, which Why says.\n%2")
-                  .arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)));
+                  .arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)),
+        old ? QString{} : verdict(outcome));
 }
 
 }  // namespace skippipe

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
+
 #include <QLabel>
 
 #include "views/failures/failure_axis.h"
@@ -9,6 +11,10 @@
 #include "views/window/remedies.h"
 
 namespace skippipe {
+
+/// How good a plan is, in a sentence: by how much it may be longer than the best one with the same stages (as far as
+/// that is known yet) and with any placement. Empty where nothing bounds it.
+QString plan_verdict(const Score& score, std::optional<double> placed_gap);
 
 /// The plan under the canvas: its figures, a miniature of its timeline, and the axis of failures. Where both cannot
 /// have the height they would like, the axis scrolls and the lanes keep their names.
@@ -34,6 +40,7 @@ protected:
 
 private:
     void show_figures(const PlanOutcome& outcome);
+    QString verdict(const PlanOutcome& outcome) const;
     void share_height();
     void follow_timeline();
 
