@@ -417,6 +417,46 @@ private Q_SLOTS:
         QVERIFY(std::abs(at.y() - name.center().y()) < 1e-6);
     }
 
+    /// What the inspector tells of a stage and of a microbatch of the plan.
+    void stages_and_microbatches_have_facts() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.skip_ratio = 0.33;
+        w->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        auto& inspector = w->design_page().inspector();
+        const auto words = [&](const char* name) {
+            auto* label = inspector.widget()->findChild<QLabel*>(name);
+            static const QRegularExpression tags("<[^>]*>");
+            return label == nullptr ? QString() : plain(label->text()).replace(tags, " ").simplified();
+        };
+        QCOMPARE(words("stage_facts"), QString());
+        w->selection().select({.stage = 1});
+        const QString stage = words("stage_facts");
+        const auto& plan = w->plans().outcome()->plan;
+        const auto& ids = w->plans().outcome()->problem.node_ids;
+        for (const char* row : {"Nodes ", " Parameters ", " Memory ", " Works ", " Waits ", " Reduction "})
+            QVERIFY2(stage.contains(row), qPrintable(stage));
+        QVERIFY2(stage.contains("in 2 blocks") && !stage.contains("Iteration"), qPrintable(stage));
+        for (const auto node : plan.stages[1])
+            QVERIFY2(stage.contains(QString::fromStdString(ids[node])), qPrintable(stage));
+        w->selection().select({.microbatch = 2});
+        const QString microbatch = words("microbatch_facts");
+        for (const char* row : {"Way ", " Stages 0", " Skips ", " computing, ", " being sent, ", " waiting"})
+            QVERIFY2(microbatch.contains(row), qPrintable(microbatch));
+        QVERIFY(inspector.widget()->findChild<QLineEdit*>("microbatches") == nullptr);
+        // A name leads there, and words back to the settings; a node keeps its form below the facts.
+        Q_EMIT inspector.widget()->findChild<QLabel*>("microbatch_facts")->linkActivated("node:node-1");
+        QTRY_VERIFY(w->selection().now() == Selection{.nodes = {"node-1"}});
+        w->selection().select({.nodes = {"node-1"}, .microbatch = 2});
+        QVERIFY(inspector.widget()->findChild<QLabel*>("microbatch_facts") != nullptr &&
+                inspector.widget()->findChild<QLineEdit*>("id") != nullptr);
+        w->selection().select({.stage = 0});
+        Q_EMIT inspector.widget()->findChild<QLabel*>("to_settings")->linkActivated("experiment:");
+        QTRY_VERIFY(w->selection().now() == Selection{});
+        QVERIFY(inspector.widget()->findChild<QLineEdit*>("microbatches") != nullptr);
+    }
+
     /// Planned in the background while it is seen; an edit ends that, and it begins anew with the new plan.
     void planners_are_filled_while_they_are_seen() {
         auto w = window();

@@ -81,6 +81,9 @@ QString Inspector::key_of_selection() const {
                                     applying_key(document_.experiment(), document_.faults())
                   : things > 1 ? QStringLiteral("many")
                                : QString{};
+    const QString facts = (s.stage ? QStringLiteral("/stage %1").arg(*s.stage) : QString{}) +
+                          (s.microbatch ? QStringLiteral("/microbatch %1").arg(*s.microbatch) : QString{});
+    if (things == 0 && !facts.isEmpty()) return "facts" + facts;
     if (things > 1) {
         for (const auto& id : s.nodes) key += "/n:" + QString::fromStdString(id);
         for (const auto& id : s.regions) key += "/r:" + QString::fromStdString(id);
@@ -91,7 +94,7 @@ QString Inspector::key_of_selection() const {
     if (things == 1 && !s.regions.empty()) key = "region/" + QString::fromStdString(*s.regions.begin());
     if (things == 1 && !s.links.empty())
         key = "link/" + QString::fromStdString(s.links.begin()->from + "->" + s.links.begin()->to);
-    return key;
+    return things > 0 ? key + facts : key;
 }
 
 void Inspector::follow() {
@@ -115,6 +118,7 @@ void Inspector::rebuild() {
     column_->setSpacing(size::gap);
     shown_ = key_of_selection();
     const Selection& s = selection_.now();
+    if (!shown_.startsWith("failure/")) show_facts(s);
     if (shown_.startsWith("many"))
         show_many();
     else if (shown_.startsWith("node/"))
@@ -125,7 +129,7 @@ void Inspector::rebuild() {
         show_region(*s.regions.begin());
     else if (shown_.startsWith("failure/"))
         show_failure(*s.failure);
-    else
+    else if (!shown_.startsWith("facts"))
         show_experiment();
     column_->addStretch();
     setWidget(content);

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <map>
+#include <memory>
 #include <set>
+#include <vector>
 
 #include <QLabel>
 #include <QScrollArea>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "core/analysis/reductions.h"
 #include "core/planner/planner.h"
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
 #include "views/failures/failure_editor.h"
 #include "views/inspector/applying.h"
 #include "views/inspector/memory_bar.h"
+#include "views/timeline/details.h"
 
 namespace skippipe {
 
@@ -28,6 +32,22 @@ struct PlanIdle {
     /// "34 %", below it "(0.41 s of 1.20 s)"; empty where nothing is known of the node.
     QString words(const std::string& node) const;
 };
+
+/// One iteration of the plan that is shown, for what the inspector tells of stages and microbatches.
+struct PlannedIteration {
+    std::shared_ptr<const TimelineData> lanes;  ///< null: there is no plan that comes to its end
+    double iteration_s = 0;
+    std::vector<StageReduction> reductions;  ///< by stage
+    std::vector<std::string> node_ids;       ///< that the reductions' nodes are
+    bool is_outdated = false;                ///< of the experiment before the last edit
+};
+
+/// What a stage is and does in that iteration: its nodes, parameters and memory, how much they work, what they wait for
+/// and how its gradient is summed. `served`: the stages by node.
+Details planned_stage_details(int stage, const Experiment& experiment, const PlannedIteration& plan,
+                              const std::map<std::string, ServedStage>& served);
+/// Which way a microbatch takes in it, what it skips, and its time split in computing, sending and waiting.
+Details planned_microbatch_details(int microbatch, const PlannedIteration& plan);
 
 /// Properties of what is selected; of the experiment where nothing is.
 class Inspector : public QScrollArea {
@@ -44,12 +64,15 @@ public:
     void show_stages(std::map<std::string, ServedStage> stages);
     /// How idle nodes are in the plan that is shown.
     void show_idle(PlanIdle idle);
+    /// What stages and microbatches are told of.
+    void show_iteration(PlannedIteration iteration);
     /// What the field that has the keys means and may be, at the lower edge.
     const QLabel& help() const { return *help_; }
 
 Q_SIGNALS:
     void stages_shown();
     void idle_shown();
+    void iteration_shown();
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -68,6 +91,8 @@ private:
     QWidget* skip_slider();
     void show_memory(FormRows& form, const std::string& id);
     void show_values_in_force(FormRows& form, const std::string& id);
+    void show_facts(const Selection& selected);
+    void follow_fact(const QString& link);
     void show_idle_row(FormRows& form, const std::string& id);
     void show_help(const QWidget* focused);
     void place_help();
@@ -90,6 +115,7 @@ private:
     std::map<QString, bool> open_;                     ///< sections that were opened or closed
     std::map<std::string, ServedStage> stages_;
     PlanIdle idle_;
+    PlannedIteration iteration_;
     QLabel* help_;
 };
 

@@ -17,13 +17,17 @@ namespace skippipe {
 
 void TopologyScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
     if (event->button() == Qt::RightButton) return event->accept();  // asks for the menu; what is selected stays
-    // A failure goes from sight where the canvas is clicked, also where nothing of it was selected before.
-    if (event->button() == Qt::LeftButton && selection_.now().failure) {
-        Selection without = selection_.now();
-        without.failure.reset();
-        selection_.select(without);
-    }
     const QPointF place = event->scenePos();
+    // A failure goes from sight where the canvas is clicked, a stage or a microbatch where it is clicked beside all
+    // things, also where nothing of it was selected before.
+    if (Selection without = selection_.now(); event->button() == Qt::LeftButton) {
+        without.failure.reset();
+        if (editable_ && subject_at(place).empty()) {
+            without.stage.reset();
+            without.microbatch.reset();
+        }
+        if (without != selection_.now()) selection_.select(without);
+    }
     if (!editable_ || event->button() != Qt::LeftButton) return QGraphicsScene::mousePressEvent(event);
     if (QGraphicsItem* source = link_source_at(place)) {
         event->accept();

@@ -144,6 +144,16 @@ void DesignPage::show_idle(const PlanOutcome* outcome) {
     inspector_->show_idle(std::move(idle));
 }
 
+void DesignPage::show_iteration(const PlanOutcome& shown, bool is_pale) {
+    PlannedIteration iteration;
+    if (shown.timeline.complete) iteration.lanes = shown.lanes;
+    iteration.iteration_s = shown.timeline.iteration_s;
+    iteration.reductions = reductions_of(shown.problem, shown.plan);
+    iteration.node_ids = shown.problem.node_ids;
+    iteration.is_outdated = is_pale || plans_.is_outdated();
+    inspector_->show_iteration(std::move(iteration));
+}
+
 void DesignPage::show_plan() {
     const auto outcome = plans_.outcome();
     plan_->show_plan();
@@ -158,6 +168,7 @@ void DesignPage::show_plan() {
         scene.show_plan(&shown->plan, shown->problem.node_ids, is_pale);
         scene.show_reductions(reductions_of(shown->problem, shown->plan));
         stages_->show_plan(shown, is_pale);
+        show_iteration(*shown, is_pale);
         std::map<std::string, ServedStage> served;
         for (std::size_t s = 0; !is_pale && s < shown->plan.stages.size(); ++s)
             for (const NodeIndex node : shown->plan.stages[s])
@@ -175,6 +186,7 @@ void DesignPage::show_plan() {
         scene.show_plan(nullptr, {});
         stages_->show_plan(nullptr);
         inspector_->show_stages({});
+        inspector_->show_iteration({});
         what_if_->show_plan(nullptr, {}, !plans_.is_busy());
     }
     if (const auto ready = plans_.ready())
