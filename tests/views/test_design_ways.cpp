@@ -239,6 +239,95 @@ private Q_SLOTS:
         QVERIFY2(!key.isVisible(), "one value has no scale");
     }
 
+    /// Of a drawing that begins empty, until somebody sets their number; undone with the node.
+    void stages_follow_the_nodes_of_a_first_drawing() {
+        auto w = window();
+        w->open_template({});
+        auto& document = w->document();
+        const auto stages = [&] { return document.experiment().pipeline.stages; };
+        const int most = stages();
+        w->design_page().canvas().add_node_here();
+        QCOMPARE(stages(), 1);
+        w->design_page().canvas().add_node_here();
+        QCOMPARE(stages(), 2);
+        w->design_page().canvas().scene_model().select_everything();
+        w->design_page().canvas().link_selected();
+        QVERIFY2(first_error(document.faults()) == nullptr, "two nodes are a pipeline");
+        for (int i = 0; i < 2; ++i) w->design_page().canvas().add_node_here();
+        QVERIFY2(stages() == 3, "six blocks are not dealt out to four stages");
+        for (int i = 0; i < 6; ++i) w->design_page().canvas().add_node_here();
+        QCOMPARE(stages(), most);
+        document.undo_stack().undo();
+        QCOMPARE(stages(), most);
+        for (int i = 0; i < 5; ++i) document.undo_stack().undo();
+        QCOMPARE(stages(), 3);
+        document.edit("Stages", [](Experiment& e) { e.pipeline.stages = 2; });
+        w->design_page().canvas().add_node_here();
+        QVERIFY2(stages() == 2, "somebody set it");
+        document.start_new(six_in_two_regions());
+        w->design_page().canvas().add_node_here();
+        QVERIFY2(stages() == 3, "it was no first drawing");
+    }
+
+    /// The empty canvas teaches by buttons that do what they say.
+    void an_empty_canvas_has_its_first_steps() {
+        auto w = window();
+        w->open_template({});
+        QVERIFY(QTest::qWaitForWindowExposed(w.get()));
+        auto& canvas = w->design_page().canvas();
+        const auto button = [&](const char* name) { return canvas.findChild<QPushButton*>(name); };
+        const auto press = [&](const char* name) { QTest::mouseClick(button(name), Qt::LeftButton); };
+        const auto& topology = w->document().experiment().topology;
+        auto* steps = canvas.findChild<QWidget*>("first_steps");
+        QVERIFY(steps != nullptr && steps->isVisible());
+        QVERIFY2(canvas.viewport()->rect().contains(steps->geometry()), "none of it is cut off");
+        press("first_step_3");
+        QCOMPARE(w->focusWidget()->objectName(), QString("stages"));
+        press("first_step_1");
+        QCOMPARE(topology.regions.size(), std::size_t{1});
+        QCOMPARE(topology.nodes.size(), std::size_t{3});
+        QVERIFY2(!steps->isVisible(), "a region of three is linked by its switch");
+        w->document().undo_stack().undo();
+        QVERIFY(topology.nodes.empty() && steps->isVisible());
+        press("first_step_2");
+        QCOMPARE(topology.nodes.size(), std::size_t{6});
+        QVERIFY(are_linked(w->document().experiment(), "region-1", "region-2"));
+        QVERIFY(first_error(w->document().faults()) == nullptr);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        // Node by node: the next step is a button too.
+        w->open_template({});
+        canvas.add_node_here();
+        QVERIFY(steps->isVisible() && button("next_step")->text() == "Add a node");
+        press("next_step");
+        QCOMPARE(topology.nodes.size(), std::size_t{2});
+        QCOMPARE(button("next_step")->text(), QString("Link all"));
+        press("next_step");
+        QCOMPARE(topology.links.size(), std::size_t{1});
+        QVERIFY(!steps->isVisible());
+    }
+
+    /// Keys alone, as README has it: ten to a first plan of two linked regions.
+    void ten_keys_make_a_network() {
+        auto w = window();
+        w->open_template({});
+        w->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(w.get()));
+        auto& canvas = w->design_page().canvas();
+        canvas.setFocus();
+        for (const auto key : {Qt::Key_R, Qt::Key_N, Qt::Key_N, Qt::Key_N, Qt::Key_R, Qt::Key_N, Qt::Key_N, Qt::Key_N})
+            QTest::keyClick(&canvas, key);
+        QTest::keyClick(&canvas, Qt::Key_A, Qt::ControlModifier);
+        QTest::keyClick(&canvas, Qt::Key_L);
+        const auto& e = w->document().experiment();
+        QCOMPARE(e.topology.nodes.size(), std::size_t{6});
+        QVERIFY(are_linked(e, "region-1", "region-2") && first_error(w->document().faults()) == nullptr);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        // A click beside everything shows the experiment again.
+        w->selection().select({.microbatch = 1});
+        QTest::mouseClick(canvas.viewport(), Qt::LeftButton, {}, QPoint(5, 5));
+        QVERIFY(w->selection().now() == Selection{});
+    }
+
     /// What a node's own connection carries; two columns, as many rows as nodes.
     void the_matrix_has_uplinks_and_downlinks() {
         auto w = window();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The inspector shows what is selected, and what is typed there is in the document.
 #include <QCheckBox>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QtTest>
@@ -45,6 +46,9 @@ private Q_SLOTS:
                  "nothing selected: the experiment");
         selection.select({.nodes = {"node-2"}});
         auto* memory = inspector.widget()->findChild<QLineEdit*>("memory_microbatches");
+        auto* region = inspector.widget()->findChild<QComboBox*>("region");
+        QVERIFY(region != nullptr);
+        QCOMPARE(region->lineEdit()->placeholderText(), QStringLiteral("none"));
         QVERIFY(memory != nullptr && inspector.widget()->findChild<QLineEdit*>("microbatches") == nullptr);
         type(memory, "7");
         QCOMPARE(document.experiment().topology.nodes[1].memory_microbatches, std::optional<int>(7));

@@ -14,7 +14,16 @@
 namespace skippipe {
 namespace {
 constexpr qint64 merge_window_ms = 1500;
+
+/// As many stages as nodes, where the model's blocks can be dealt out to them evenly; no more than `most`.
+int stages_for(const Experiment& experiment, int most) {
+    const int nodes = static_cast<int>(experiment.topology.nodes.size());
+    if (nodes == 0) return most;
+    int stages = std::min(nodes, most);
+    while (stages > 1 && experiment.model.blocks % stages != 0) --stages;
+    return stages;
 }
+}  // namespace
 
 /// One change of the document as the values before and after.
 class SetExperiment final : public QUndoCommand {
@@ -77,8 +86,18 @@ void Document::edit(const QString& what, const std::function<void(Experiment&)>&
     Experiment after = experiment_;
     change(after);
     if (after == experiment_) return;
+    let_stages_follow(after);
     const QString key = merge.isEmpty() ? merge : merge + QChar('#') + QString::number(merge_serial_);
     stack_.push(new SetExperiment(*this, what, std::move(after), key));
+}
+
+/// A first drawing has no problem for each node that is not there yet.
+void Document::let_stages_follow(Experiment& after) {
+    if (most_stages_ == 0) return;
+    if (after.pipeline.stages != experiment_.pipeline.stages)
+        most_stages_ = 0;
+    else if (after.topology.nodes.size() != experiment_.topology.nodes.size())
+        after.pipeline.stages = stages_for(after, most_stages_);
 }
 
 void Document::set(const Experiment& experiment) {
@@ -100,6 +119,7 @@ void Document::start(Experiment experiment, std::filesystem::path file, Faults f
     file_faults_ = std::move(file_faults);
     file_ = std::move(file);
     recovered_ = false;
+    most_stages_ = 0;
     stack_.clear();
     Q_EMIT replacing();
     set(experiment);
@@ -107,7 +127,12 @@ void Document::start(Experiment experiment, std::filesystem::path file, Faults f
     Q_EMIT replaced();
 }
 
-void Document::start_new(Experiment experiment) { start(std::move(experiment), {}, {}); }
+void Document::start_new(Experiment experiment) {
+    const bool is_empty = experiment.topology.nodes.empty();
+    const int stages = experiment.pipeline.stages;
+    start(std::move(experiment), {}, {});
+    most_stages_ = is_empty ? stages : 0;
+}
 
 DocumentFile read_document(const std::filesystem::path& file) {
     Faults faults;

@@ -40,6 +40,9 @@ public:
     void clear_refused();
     QUndoStack& undo_stack() { return stack_; }
 
+    /// Whether the number of stages follows the number of nodes: of a drawing that began empty, until somebody sets it.
+    bool stages_follow_nodes() const { return most_stages_ > 0; }
+
     /// Applies `change` to a copy and pushes one undo command where that makes a difference. Edits that follow each
     /// other with the same `merge` key (a drag, typing in one field) become one command.
     void edit(const QString& what, const std::function<void(Experiment&)>& change, const QString& merge = {});
@@ -72,6 +75,7 @@ private:
     friend class SetExperiment;
     void set(const Experiment& experiment);
     void check();
+    void let_stages_follow(Experiment& after);
     void start(Experiment experiment, std::filesystem::path file, Faults file_faults);
 
     Experiment experiment_;
@@ -80,6 +84,7 @@ private:
     QUndoStack stack_;
     std::filesystem::path file_;
     int merge_serial_ = 0;
+    int most_stages_ = 0;  ///< of stages that follow the nodes; 0: they do not
     bool recovered_ = false;
 };
 

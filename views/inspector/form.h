@@ -209,9 +209,12 @@ private:
                 });
             } else if constexpr (is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value) {
                 const auto choice = form.choices_.find(key);
-                const QString placeholder = IsOptional<Value>::value ? QObject::tr("not set")
-                                            : IsList<Value>::value   ? QObject::tr("automatic")
-                                                                     : QString{};
+                const QStringList offered =
+                    choice == form.choices_.end() ? QStringList{} : choice->second(form.document_.experiment());
+                const QString placeholder = IsOptional<Value>::value      ? QObject::tr("not set")
+                                            : IsList<Value>::value        ? QObject::tr("automatic")
+                                            : offered.contains(QString{}) ? QObject::tr("none")
+                                                                          : QString{};
                 form.add_text(
                     key, info, text_of(value, info), placeholder,
                     [f = &form, key, info](const QString& text) {
@@ -222,7 +225,7 @@ private:
                         if (read.value) f->store(key, *read.value);
                         return read.fault;
                     },
-                    choice == form.choices_.end() ? QStringList{} : choice->second(form.document_.experiment()));
+                    offered);
             }
         }
         template <class Value>

@@ -2,7 +2,9 @@
 #include "views/topology/edits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numbers>
 #include <set>
 
 #include "core/experiment/io.h"
@@ -68,6 +70,17 @@ std::string add_region(Experiment& experiment, Point at) {
     const Region region{free_id(experiment, "region"), at.x, at.y};
     experiment.topology.regions.push_back(region);
     return region.id;
+}
+
+std::string add_region_of_nodes(Experiment& experiment, Point at, int nodes) {
+    constexpr double ring = 60;
+    const std::string id = add_region(experiment, at);
+    for (int i = 0; i < nodes; ++i) {
+        const double angle = 2 * std::numbers::pi * (i + 0.25) / nodes;
+        add_node(experiment, {std::round(at.x + ring * std::cos(angle)), std::round(at.y + ring * std::sin(angle))},
+                 id);
+    }
+    return id;
 }
 
 bool add_link(Experiment& experiment, const std::string& from, const std::string& to) {

@@ -20,6 +20,8 @@ std::string free_id(const Experiment& experiment, const std::string& stem);
 std::string add_node(Experiment& experiment, Point at, const std::string& region = {});
 /// Adds a region; returns its id.
 std::string add_region(Experiment& experiment, Point at);
+/// Adds a region with so many nodes round its middle; returns its id.
+std::string add_region_of_nodes(Experiment& experiment, Point at, int nodes);
 /// Adds a link where none joins the two yet; false where one does, or both are the same node.
 bool add_link(Experiment& experiment, const std::string& from, const std::string& to);
 /// Removes what is selected, with the links, placements and failures that speak of it.

@@ -4,64 +4,122 @@
 #include <algorithm>
 #include <set>
 
-#include <QObject>
+#include <QEvent>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QVBoxLayout>
 
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 
 namespace skippipe {
-namespace {
-constexpr int steps_width = 400, step_height = 48, steps_top = 40, step_disc = 12;
-}  // namespace
 
-QString next_step(const Experiment& experiment) {
+NextStep next_step(const Experiment& experiment) {
     const auto& t = experiment.topology;
     if (t.nodes.empty() || !t.links.empty() || !t.hop_matrix_s.empty()) return {};
     if (t.nodes.size() == 1)
-        return QObject::tr("Step 1 of 3: more nodes. Double-click, N, or drag a device from the left");
+        return {QObject::tr("Step 1 of 3: more nodes. Double-click, N, or drag a device from the left"),
+                QObject::tr("Add a node"), false};
     std::set<std::string> regions;
     for (const auto& node : t.nodes) regions.insert(node.region);
     if (regions.size() == 1 && !regions.begin()->empty()) return {};  // a switch joins them
-    return QObject::tr("Step 2 of 3: link them. Drag from a node's rim, or Ctrl+A, then L");
+    return {QObject::tr("Step 2 of 3: link them. Drag from a node's rim, or Ctrl+A, then L"), QObject::tr("Link all"),
+            true};
 }
 
-void draw_first_steps(QPainter& painter, QSize room) {
-    const std::pair<QString, QString> steps[] = {
-        {QObject::tr("Put machines here"),
-         QObject::tr("N adds a node, R a region for the next ones; or drag a device in")},
-        {QObject::tr("Link them"), QObject::tr("Ctrl+A, then L, links all; or drag from a node's rim to another")},
-        {QObject::tr("Read the plan below"), QObject::tr("Stages and skip ratio are at the right; then Launch")}};
-    const Theme& t = theme();
-    const int height = steps_top + 3 * step_height + step_height / 2;
-    const int left = std::max(size::wide_gap, (room.width() - steps_width) / 2);
-    int y = std::max(size::gap, (room.height() - height) / 2);
-    painter.setFont(title_font());
-    painter.setPen(t.text);
-    painter.drawText(QRect(left, y, steps_width, steps_top), Qt::AlignLeft | Qt::AlignVCenter,
-                     QObject::tr("Three steps to a first plan"));
-    y += steps_top;
-    for (int i = 0; i < 3; ++i, y += step_height) {
-        const QPointF disc(left + step_disc, y + step_height / 2.0);
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(t.accent);
-        painter.drawEllipse(disc, step_disc, step_disc);
-        painter.setPen(t.on_accent);
-        painter.setFont(bold_font());
-        painter.drawText(QRectF(disc.x() - step_disc, disc.y() - step_disc, 2 * step_disc, 2 * step_disc),
-                         Qt::AlignCenter, QString::number(i + 1));
-        const int words = left + 2 * step_disc + size::wide_gap;
-        painter.setPen(t.text);
-        painter.drawText(QRect(words, y, steps_width, step_height / 2), Qt::AlignLeft | Qt::AlignBottom,
-                         steps[i].first);
-        painter.setFont(small_font());
-        painter.setPen(t.text_2);
-        painter.drawText(QRect(words, y + step_height / 2, steps_width, step_height / 2), Qt::AlignLeft | Qt::AlignTop,
-                         steps[i].second);
+FirstSteps::FirstSteps(QWidget& canvas)
+    : QWidget(&canvas),
+      canvas_(canvas),
+      next_words_(new QLabel),
+      next_button_(new QPushButton(tr("Add a node"))),
+      steps_(make_steps()),
+      next_(make_next()) {
+    setObjectName("first_steps");
+    auto* column = seamless_column(this);
+    column->addWidget(steps_);
+    column->addWidget(next_);
+    canvas.installEventFilter(this);
+}
+
+QWidget* FirstSteps::make_steps() {
+    struct Step {
+        QString button, words;
+        void (FirstSteps::*wanted)();
+    };
+    const Step steps[] = {{tr("Add a region of three"), tr("or N for a node, R for a region; or drag a device in"),
+                           &FirstSteps::region_wanted},
+                          {tr("Make two linked regions"), tr("or Ctrl+A, then L; or drag from a node's rim to another"),
+                           &FirstSteps::linked_regions_wanted},
+                          {tr("Set stages and skip ratio"), tr("at the right; the plan below follows; then Launch"),
+                           &FirstSteps::settings_wanted}};
+    auto* all = new QWidget;
+    auto* rows = new QGridLayout(all);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setHorizontalSpacing(size::gap);
+    rows->setVerticalSpacing(size::gap);
+    rows->addWidget(words_label(tr("Three steps to a first plan"), "heading"), 0, 0, 1, 3);
+    int row = 1;
+    for (const auto& step : steps) {
+        auto* number = new QLabel(QString::number(row));
+        number->setProperty("role", "secondary");
+        auto* button = new QPushButton(step.button);
+        button->setObjectName(QStringLiteral("first_step_%1").arg(row));
+        auto* words = new QLabel(step.words);
+        words->setProperty("role", "secondary");
+        button->setToolTip(step.words);
+        connect(button, &QPushButton::clicked, this, step.wanted);
+        rows->addWidget(number, row, 0);
+        rows->addWidget(button, row, 1);
+        rows->addWidget(words, row++, 2);
     }
-    painter.setFont(small_font());
-    painter.setPen(t.text_2);
-    painter.drawText(QRect(left, y, steps_width, step_height / 2), Qt::AlignLeft | Qt::AlignVCenter,
-                     QObject::tr("Or begin with Quick start, at the left, and change it"));
+    auto* other = new QLabel(tr("Or begin with Quick start, at the left, and change it"));
+    other->setProperty("role", "secondary");
+    rows->addWidget(other, row, 0, 1, 3);
+    return all;
+}
+
+QWidget* FirstSteps::make_next() {
+    auto* all = new QWidget;
+    auto* row = new QHBoxLayout(all);
+    row->setContentsMargins(0, 0, 0, 0);
+    next_words_->setProperty("role", "secondary");
+    next_button_->setObjectName("next_step");
+    row->addWidget(next_words_);
+    row->addWidget(next_button_);
+    connect(next_button_, &QPushButton::clicked, this,
+            [this] { next_links_ ? Q_EMIT links_wanted() : Q_EMIT node_wanted(); });
+    return all;
+}
+
+void FirstSteps::follow(const Experiment& experiment) {
+    const auto& t = experiment.topology;
+    const bool is_empty = t.nodes.empty() && t.regions.empty();
+    const NextStep next = next_step(experiment);
+    steps_->setVisible(is_empty);
+    next_->setVisible(!next.words.isEmpty());
+    if (!next.words.isEmpty()) {
+        next_words_->setText(next.words);
+        next_button_->setText(next.button);
+        next_links_ = next.links;
+    }
+    setVisible(is_empty || !next.words.isEmpty());
+    place();
+}
+
+bool FirstSteps::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize || event->type() == QEvent::StyleChange) place();
+    return QWidget::eventFilter(watched, event);
+}
+
+/// In the middle of what is empty; else at the lower edge, out of the way.
+void FirstSteps::place() {
+    if (isHidden()) return;
+    layout()->activate();
+    const QSize wide = sizeHint().boundedTo(canvas_.size() - QSize(2 * size::gap, 2 * size::gap));
+    QRect box({0, 0}, wide);
+    box.moveCenter(canvas_.rect().center());
+    if (!steps_->isVisibleTo(this)) box.moveBottom(canvas_.height() - size::gap);
+    setGeometry(box);
 }
 
 }  // namespace skippipe

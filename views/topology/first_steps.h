@@ -1,15 +1,48 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <QPainter>
-#include <QString>
+#include <QLabel>
+#include <QPushButton>
+#include <QWidget>
 
 #include "core/experiment/document.h"
 
 namespace skippipe {
 
-/// What a network that has begun still wants before it can be planned; empty: nothing.
-QString next_step(const Experiment& experiment);
-/// Three steps to a first plan, in the middle of an empty canvas of that size.
-void draw_first_steps(QPainter& painter, QSize room);
+/// What a network that has begun still wants before it can be planned, in words and as a button; empty: nothing.
+struct NextStep {
+    QString words, button;
+    bool links = false;  ///< the button links everything; else it adds a node
+};
+NextStep next_step(const Experiment& experiment);
+
+/// What an empty canvas shows: three steps to a first plan, each a button that does it with what it needs before; then,
+/// at the lower edge, the next one alone.
+class FirstSteps : public QWidget {
+    Q_OBJECT
+public:
+    explicit FirstSteps(QWidget& canvas);
+    void follow(const Experiment& experiment);
+
+Q_SIGNALS:
+    void region_wanted();
+    void linked_regions_wanted();
+    void settings_wanted();
+    void node_wanted();
+    void links_wanted();
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    QWidget* make_steps();
+    QWidget* make_next();
+    void place();
+
+    QWidget& canvas_;
+    QLabel* next_words_;
+    QPushButton* next_button_;
+    bool next_links_ = false;
+    QWidget *steps_, *next_;
+};
 
 }  // namespace skippipe

@@ -78,6 +78,7 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     });
     connect(&document, &Document::changed, map_, &MiniMap::follow);
     make_actions();
+    if (editable) make_first_steps();
 }
 
 TopologyView::~TopologyView() { layouts_.waitForDone(); }
@@ -373,33 +374,13 @@ void TopologyView::draw_focus(QPainter& painter) const {
 
 void TopologyView::drawForeground(QPainter* painter, const QRectF&) {
     draw_focus(*painter);
-    if (scene_.is_editable()) draw_next_step(painter);
     const auto& topology = document_.experiment().topology;
-    if (!topology.nodes.empty() || (scene_.is_editable() && !topology.regions.empty()))
-        return draw_reduction_words(painter);
+    if (!topology.nodes.empty() || scene_.is_editable()) return draw_reduction_words(painter);
     painter->resetTransform();
-    if (scene_.is_editable()) return draw_first_steps(*painter, viewport()->size());
     painter->setPen(theme().text_2);
     painter->setFont(body_font());
     painter->drawText(QRectF(QPointF(0, 0), viewport()->size()), Qt::AlignCenter,
                       tr("The network of the chosen run is drawn here"));
-}
-
-void TopologyView::draw_next_step(QPainter* painter) {
-    const QString words = next_step(document_.experiment());
-    if (words.isEmpty()) return;
-    painter->save();
-    painter->resetTransform();
-    painter->setFont(small_font());
-    QRect box = painter->fontMetrics().boundingRect(words).adjusted(-size::gap, -size::unit, size::gap, size::unit);
-    box.moveCenter(QPoint(viewport()->width() / 2, 0));
-    box.moveBottom(viewport()->height() - size::gap);
-    painter->setPen(QPen(theme().line, 1));
-    painter->setBrush(theme().surface_2);
-    painter->drawRoundedRect(box, size::radius, size::radius);
-    painter->setPen(theme().text);
-    painter->drawText(box, Qt::AlignCenter, words);
-    painter->restore();
 }
 
 void TopologyView::add_reduction_entry(const Selection& subject, QMenu& menu) {

@@ -70,6 +70,7 @@ Q_SIGNALS:
     /// is not shown.
     void menu_wanted(const Selection& subject, QMenu& menu);
     void told(const QString& what);  ///< what a gesture did, or why it did nothing
+    void settings_wanted();          ///< of the experiment: stages and skip ratio
 
 protected:
     void contextMenuEvent(QContextMenuEvent*) override;
@@ -108,6 +109,8 @@ private:
     bool place_selected(const QString& what, const std::function<void(std::vector<Point>&)>& change,
                         const QString& merge = {});
     void make_actions();
+    void make_first_steps();
+    void add_regions(int regions);
     void draw_quickly();
     void begin_or_end_drag();
     void draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items);
@@ -119,7 +122,6 @@ private:
         std::vector<QGraphicsItem*> areas, links, high;  ///< what moves: under `below`, over it, over `above`
     };
     void draw_still(Still& still);
-    void draw_next_step(QPainter* painter);
     void draw_reduction_words(QPainter* painter);
     QRect quietest_corner(QSize box) const;
     qsizetype nodes_below(const QRect& box) const;

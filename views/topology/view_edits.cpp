@@ -14,6 +14,7 @@
 #include "views/document/document.h"
 #include "views/topology/devices.h"
 #include "views/topology/edits.h"
+#include "views/topology/first_steps.h"
 #include "views/topology/failure_edits.h"
 #include "views/topology/graphviz_layout.h"
 #include "views/topology/layouts.h"
@@ -64,6 +65,37 @@ void TopologyView::make_actions() {
     add(tr("Align in a row"), {}, [this] { align_selected(Align::middle); });
     add(tr("Distribute across"), {}, [this] { distribute_selected(true); });
     add(tr("Distribute down"), {}, [this] { distribute_selected(false); });
+}
+
+void TopologyView::make_first_steps() {
+    auto* steps = new FirstSteps(*viewport());
+    connect(steps, &FirstSteps::region_wanted, this, [this] { add_regions(1); });
+    connect(steps, &FirstSteps::linked_regions_wanted, this, [this] { add_regions(2); });
+    connect(steps, &FirstSteps::settings_wanted, this, &TopologyView::settings_wanted);
+    connect(steps, &FirstSteps::node_wanted, this, &TopologyView::add_node_here);
+    connect(steps, &FirstSteps::links_wanted, this, [this] {
+        scene_.select_everything();
+        link_selected();
+        setFocus();  // the button goes
+    });
+    connect(&document_, &Document::changed, steps, [this, steps] { steps->follow(document_.experiment()); });
+    steps->follow(document_.experiment());
+}
+
+/// Regions of three nodes in the middle of an empty canvas, each linked to each.
+void TopologyView::add_regions(int regions) {
+    constexpr int nodes = 3;
+    const QPointF middle = mapToScene(viewport()->rect().center());
+    Selection added;
+    document_.edit(regions == 1 ? tr("Add a region of three") : tr("Make linked regions"), [&](Experiment& e) {
+        for (int i = 0; i < regions; ++i)
+            added.regions.insert(add_region_of_nodes(
+                e, {std::round(middle.x() + (i - (regions - 1) / 2.0) * region_room), std::round(middle.y())}, nodes));
+        if (regions > 1) link_all(e, added);
+    });
+    selection_.select(regions == 1 ? added : Selection{});
+    fit();
+    setFocus();  // the button goes
 }
 
 void TopologyView::add_node_at(QPointF place, const Device* device) {

@@ -84,6 +84,10 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->reveal_selection(); });
     connect(canvas_, &TopologyView::told, this, &DesignPage::told);
+    connect(canvas_, &TopologyView::settings_wanted, this, [this] {
+        selection_.clear();
+        inspector_->show_field("/pipeline/stages");
+    });
     connect(stages_, &StageLanes::told, this, &DesignPage::told);
     connect(devices_, &DeviceLanes::told, this, &DesignPage::told);
     show_problems();
@@ -109,7 +113,7 @@ void DesignPage::fill_bottom() {
     lane_key_ = new LaneKey(*bottom_, *plan_);  // theirs
 }
 
-/// The link that the plan's end waits for the longest, as it is drawn; not where that is hardly at all.
+/// The node and the link that the plan's end waits for the longest, as they are drawn; not where that is hardly at all.
 void DesignPage::show_critical() {
     constexpr double worth_marking = 0.05;  // of the critical chain
     const auto outcome = plans_.outcome();
