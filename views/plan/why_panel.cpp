@@ -157,19 +157,20 @@ void WhyPanel::show_why(const Explanation& why) {
         return unbroken(percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0));
     };
     const auto figure = [](const QString& name, const QString& value) {
-        return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
+        return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3")
+            .arg(theme().text_2.name(), unbroken(name), value);
     };
     QStringList parts;
     if (!why.nodes.empty()) {
         const QString node =
             words_of(outcome_->problem.node_ids[static_cast<std::size_t>(why.nodes.front().node)]).toHtmlEscaped();
         parts << figure(tr("Critical node"),
-                        QStringLiteral("<b>%1</b> %2").arg(node, share(why.nodes.front().seconds)));
+                        QStringLiteral("<b>%1</b>&nbsp;%2").arg(node, share(why.nodes.front().seconds)));
     }
     if (!why.links.empty())
-        parts << figure(tr("Critical link"),
-                        QStringLiteral("<b>%1</b> %2")
-                            .arg(words_of(why.links.front().name).toHtmlEscaped(), share(why.links.front().seconds())));
+        parts << figure(tr("Critical link"), QStringLiteral("<b>%1</b>&nbsp;%2")
+                                                 .arg(unbroken(words_of(why.links.front().name)).toHtmlEscaped(),
+                                                      share(why.links.front().seconds())));
     const std::pair<QString, double> chain[] = {{tr("Compute"), why.compute_s()},
                                                 {tr("Links"), why.links_s()},
                                                 {tr("All\u2011reduce"), why.all_reduce_s},

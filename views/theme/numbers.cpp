@@ -107,7 +107,7 @@ double nice_step_beside(double least_s, double largest_s) {
     return nice_step(least_s / unit_s) * unit_s;
 }
 
-QString unbroken(QString words) { return words.replace(thin, QChar{0x202F}).replace(QLatin1Char(' '), QChar{0x00A0}); }
+QString unbroken(QString words) { return words.replace(thin, QChar{0x00A0}).replace(QLatin1Char(' '), QChar{0x00A0}); }
 
 QString number_tick(double value, double step, double largest) {
     const auto [unit, name] = largest >= 1e4 ? prefix_for(largest) : std::pair{1.0, ""};

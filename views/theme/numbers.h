@@ -32,7 +32,7 @@ QString quantity_beside(double value, double beside, const QString& unit);
 QString tick_beside(double seconds, double step_s, double largest_s);
 /// The smallest of 1, 2, 5 x 10^n of the unit in which `duration_beside` writes that is at least `least_s`.
 double nice_step_beside(double least_s, double largest_s);
-/// The words with spaces at which no line breaks.
+/// The words with spaces at which no line breaks; rich text knows no thin one.
 QString unbroken(QString words);
 /// A tick of an axis of plain numbers whose ticks are `step` apart, with as many digits as tell it from the next one;
 /// prefixes where `largest` of the axis is at least 10,000: "1.25 M".
