@@ -394,6 +394,8 @@ private Q_SLOTS:
         auto* node = scene.node(ids[static_cast<std::size_t>(critical.node)]);
         QCOMPARE(node->critical_share, critical.seconds / why->iteration_s);
         QVERIFY2(scene.tip_for(node).contains("critical node"), qPrintable(scene.tip_for(node)));
+        const double below = node->name_box(1).top() - node->pos().y();
+        QVERIFY2(below >= node_radius + 5, "its name stands below the ring");
         // Its share stands on the disc's upper edge.
         const auto canvas = w->design_page().canvas().grab().toImage();
         const QPoint upper = w->design_page().canvas().mapFromScene(node->pos() - QPointF(0, node_radius + 4));

@@ -66,10 +66,12 @@ void draw_failure_mark(QPainter* painter, QPointF at) {
 
 double area_of(const QRectF& box) { return std::max(0.0, box.width()) * std::max(0.0, box.height()); }
 
+double ring_scale(double zoom) { return std::clamp(1 / zoom, 1.0, most_ring_scale); }
+
 /// A ring of what is selected or critical: apart from the disc, whose hue may be near its own; as wide on the screen
 /// however far away.
 void draw_ring(QPainter* painter, const QColor& colour) {
-    const double wide = std::clamp(1 / painter->worldTransform().m11(), 1.0, most_ring_scale);
+    const double wide = ring_scale(painter->worldTransform().m11());
     const double radius = node_radius + ring_gap + ring_width * wide / 2;
     painter->setBrush(Qt::NoBrush);
     painter->setPen(QPen(theme().surface, 2 * ring_gap + ring_width * wide));
@@ -98,7 +100,7 @@ NodeItem::NodeItem(std::string id)
 }
 
 QRectF NodeItem::boundingRect() const {
-    return QRectF{-label_room, -node_radius - 16, 2 * label_room, 2 * node_radius + 46} | far_box_;
+    return QRectF{-label_room, -node_radius - 16, 2 * label_room, 2 * node_radius + 52} | far_box_;
 }
 
 QRectF NodeItem::far_name_box(FarName side, double zoom) const {
@@ -130,7 +132,8 @@ void NodeItem::paint_name(QPainter* painter) const {
     painter->setFont(small_font());
     painter->setPen(left_out || down || !close ? theme().text_2 : theme().text);
     const double scale = close ? text_scale(painter) : far_box_.height() / label_.size().height();
-    painter->translate(close ? QPointF(-label_.size().width() / 2 * scale, node_radius + 2) : far_box_.topLeft());
+    painter->translate(close ? QPointF(-label_.size().width() / 2 * scale, name_top(painter->worldTransform().m11()))
+                             : far_box_.topLeft());
     painter->scale(scale, scale);
     painter->drawStaticText(QPointF(), label_);
     painter->restore();
@@ -197,9 +200,13 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                    critical_share);
 }
 
+double NodeItem::name_top(double zoom) const {
+    return node_radius + (has_ring() ? ring_gap + ring_width * ring_scale(zoom) : 2);
+}
+
 QRectF NodeItem::name_box(double zoom) const {
     const QSizeF words = label_.size() * text_scale(zoom);
-    return {pos().x() - words.width() / 2, pos().y() + node_radius + 2, words.width(), words.height()};
+    return {pos().x() - words.width() / 2, pos().y() + name_top(zoom), words.width(), words.height()};
 }
 
 QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) {

@@ -64,6 +64,9 @@ protected:
     QVariant itemChange(GraphicsItemChange, const QVariant&) override;
 
 private:
+    bool has_ring() const { return isSelected() || link_target || critical_share > 0; }
+    /// Where its name begins, below the disc and its ring.
+    double name_top(double zoom) const;
     void paint_name(QPainter* painter) const;
 
     std::string id_;
