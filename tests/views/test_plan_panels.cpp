@@ -367,6 +367,7 @@ private Q_SLOTS:
         QCOMPARE(plain(plan_verdict(score, {})), QStringLiteral("At most 22 % from the best with any placement"));
         QCOMPARE(plain(plan_verdict(score, 0.0)),
                  QStringLiteral("The best with these stages, at most 22 % from the best with any placement"));
+        QCOMPARE(plain(plan_verdict(score, 0.2101)), QStringLiteral("At most 22 % from the best with any placement"));
         score.gap = 0;
         QCOMPARE(plan_verdict(score, 0.0), QStringLiteral("No plan is shorter, with any placement"));
         auto w = window();

@@ -238,6 +238,7 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
     setAttribute(Qt::WA_StyledBackground);
     box_->setObjectName("what_if_questions");
     box_->setAccessibleName(tr("What would be another"));
+    box_->setToolTip(tr("Of the experiment, and of the node, link or region that is selected"));
     box_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     words_->setProperty("role", "secondary");
     use_->setObjectName("what_if_use");
@@ -356,8 +357,7 @@ QString WhatIfPanel::spread_words() const {
     double least = 0, most = 0;
     for (const double s : seconds_)
         if (s > 0) least = least == 0 ? s : std::min(least, s), most = std::max(most, s);
-    const QString how =
-        tr("by a short search from the plan; choose a value, or select a node or a link to ask about it");
+    const QString how = tr("by a short search; choose a value");
     if (least == 0) return tr("No value has a plan");
     return (most <= least * hardly ? tr("Hardly matters: %1 to %2, %3") : tr("%1 to %2, %3"))
         .arg(duration(least), duration(most), how);

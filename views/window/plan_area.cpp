@@ -36,6 +36,8 @@ QString plan_verdict(const Score& score, std::optional<double> placed_gap) {
     if (*placed_gap <= nothing)
         return QObject::tr("The best with these stages, at most %1 from the best with any placement")
             .arg(at_most(score.gap));
+    if (at_most(*placed_gap) == at_most(score.gap))
+        return QObject::tr("At most %1 from the best with any placement").arg(at_most(score.gap));
     return QObject::tr("At most %1 from the best with these stages, %2 with any placement")
         .arg(at_most(*placed_gap), at_most(score.gap));
 }
