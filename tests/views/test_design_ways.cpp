@@ -280,7 +280,17 @@ private Q_SLOTS:
         const auto& topology = w->document().experiment().topology;
         auto* steps = canvas.findChild<QWidget*>("first_steps");
         QVERIFY(steps != nullptr && steps->isVisible());
-        QVERIFY2(canvas.viewport()->rect().contains(steps->geometry()), "none of it is cut off");
+        const auto is_whole = [&] {
+            const auto labels = steps->findChildren<QLabel*>();
+            return canvas.viewport()->rect().contains(steps->geometry()) &&
+                   std::all_of(labels.begin(), labels.end(), [](const QLabel* label) {
+                       return !label->isVisible() || (label->width() >= label->minimumSizeHint().width() &&
+                                                      label->height() >= label->heightForWidth(label->width()));
+                   });
+        };
+        QVERIFY2(is_whole(), "none of it is cut off");
+        w->resize(1024, 700);
+        QTRY_VERIFY2(is_whole(), "nor in a small window");
         press("first_step_3");
         QCOMPARE(w->focusWidget()->objectName(), QString("stages"));
         press("first_step_1");
@@ -298,6 +308,7 @@ private Q_SLOTS:
         w->open_template({});
         canvas.add_node_here();
         QVERIFY(steps->isVisible() && button("next_step")->text() == "Add a node");
+        QTRY_VERIFY(is_whole() && steps->height() >= button("next_step")->sizeHint().height());
         press("next_step");
         QCOMPARE(topology.nodes.size(), std::size_t{2});
         QCOMPARE(button("next_step")->text(), QString("Link all"));
@@ -326,6 +337,29 @@ private Q_SLOTS:
         w->selection().select({.microbatch = 1});
         QTest::mouseClick(canvas.viewport(), Qt::LeftButton, {}, QPoint(5, 5));
         QVERIFY(w->selection().now() == Selection{});
+    }
+
+    /// A template, one link half as wide by a factor in its field, ready to be launched.
+    void a_link_of_a_template_is_halved() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Fast", [](Experiment& e) { e.pipeline.plan_steps = 300; });
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        const Link before = w->document().experiment().topology.links.front();
+        w->selection().select({.links = {{before.from, before.to}}});
+        auto* field = w->design_page().inspector().widget()->findChild<QLineEdit*>("bandwidth_bytes_per_s");
+        QVERIFY(field != nullptr);
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, "/2");
+        QTest::keyClick(field, Qt::Key_Return);
+        QCOMPARE(w->document().experiment().topology.links.front().bandwidth_bytes_per_s,
+                 before.bandwidth_bytes_per_s / 2);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr && w->plans().previous_iteration_s() > 0, patient_ms);
+        const auto buttons = w->findChildren<QPushButton*>();
+        const auto launch = std::find_if(buttons.begin(), buttons.end(),
+                                         [](const QPushButton* button) { return button->text() == "Launch"; });
+        QVERIFY(launch != buttons.end() && (*launch)->isEnabled());
     }
 
     /// What a node's own connection carries; two columns, as many rows as nodes.
@@ -460,6 +494,17 @@ private Q_SLOTS:
             remedy.mend(mended);
             QVERIFY2(first_error(validate(mended)) == nullptr, qPrintable(remedy.words));
         }
+        // Where they would be cut short beside each other they stand one below the other.
+        w->resize(1024, 700);
+        auto* strip = w->design_page().plan_timeline().parentWidget()->findChild<RemedyBar*>();
+        w->design_page().bottom().setCurrentIndex(0);
+        const auto are_whole = [&] {
+            const auto buttons = strip->findChildren<QPushButton*>();
+            return buttons.size() > 1 && std::all_of(buttons.begin(), buttons.end(), [](const QPushButton* one) {
+                       return one->isVisible() && one->width() >= one->sizeHint().width();
+                   });
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(are_whole(), patient_ms);
         // What no edit of the window mends has no button.
         QVERIFY(remedies_for(Fault{.pointer = "/nowhere", .what = "?"}, six_in_two_regions()).empty() ||
                 first_error(validate(six_in_two_regions())) == nullptr);

@@ -13,6 +13,9 @@
 #include "views/theme/widgets.h"
 
 namespace skippipe {
+namespace {
+constexpr int most_wide = 580;
+}  // namespace
 
 NextStep next_step(const Experiment& experiment) {
     const auto& t = experiment.topology;
@@ -64,27 +67,28 @@ QWidget* FirstSteps::make_steps() {
         number->setProperty("role", "secondary");
         auto* button = new QPushButton(step.button);
         button->setObjectName(QStringLiteral("first_step_%1").arg(row));
-        auto* words = new QLabel(step.words);
-        words->setProperty("role", "secondary");
         button->setToolTip(step.words);
         connect(button, &QPushButton::clicked, this, step.wanted);
         rows->addWidget(number, row, 0);
         rows->addWidget(button, row, 1);
-        rows->addWidget(words, row++, 2);
+        rows->addWidget(words_label(step.words, "secondary"), row++, 2);
     }
-    auto* other = new QLabel(tr("Or begin with Quick start, at the left, and change it"));
-    other->setProperty("role", "secondary");
-    rows->addWidget(other, row, 0, 1, 3);
+    rows->addWidget(words_label(tr("Or begin with Quick start, at the left, and change it"), "secondary"), row, 0, 1,
+                    3);
+    rows->setColumnStretch(2, 1);
     return all;
 }
 
 QWidget* FirstSteps::make_next() {
     auto* all = new QWidget;
+    all->setProperty("role", "surface");  // nodes may stand below it
+    all->setAttribute(Qt::WA_StyledBackground);
     auto* row = new QHBoxLayout(all);
-    row->setContentsMargins(0, 0, 0, 0);
+    row->setContentsMargins(size::unit, size::unit, size::unit, size::unit);
     next_words_->setProperty("role", "secondary");
+    next_words_->setWordWrap(true);
     next_button_->setObjectName("next_step");
-    row->addWidget(next_words_);
+    row->addWidget(next_words_, 1);
     row->addWidget(next_button_);
     connect(next_button_, &QPushButton::clicked, this,
             [this] { next_links_ ? Q_EMIT links_wanted() : Q_EMIT node_wanted(); });
@@ -106,6 +110,12 @@ void FirstSteps::follow(const Experiment& experiment) {
     place();
 }
 
+bool FirstSteps::event(QEvent* event) {
+    const bool done = QWidget::event(event);
+    if (event->type() == QEvent::LayoutRequest) place();
+    return done;
+}
+
 bool FirstSteps::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize || event->type() == QEvent::StyleChange) place();
     return QWidget::eventFilter(watched, event);
@@ -115,8 +125,9 @@ bool FirstSteps::eventFilter(QObject* watched, QEvent* event) {
 void FirstSteps::place() {
     if (isHidden()) return;
     layout()->activate();
-    const QSize wide = sizeHint().boundedTo(canvas_.size() - QSize(2 * size::gap, 2 * size::gap));
-    QRect box({0, 0}, wide);
+    const int wide = std::min(most_wide, canvas_.width() - 2 * size::gap);
+    const int high = layout()->hasHeightForWidth() ? layout()->heightForWidth(wide) : sizeHint().height();
+    QRect box(0, 0, wide, std::min(high, canvas_.height() - 2 * size::gap));
     box.moveCenter(canvas_.rect().center());
     if (!steps_->isVisibleTo(this)) box.moveBottom(canvas_.height() - size::gap);
     setGeometry(box);

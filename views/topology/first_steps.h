@@ -31,6 +31,7 @@ Q_SIGNALS:
     void links_wanted();
 
 protected:
+    bool event(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:

@@ -187,6 +187,19 @@ void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
         });
         row_->insertWidget(place++, button);
     }
+    arrange();
+}
+
+/// One below the other where they would be cut short beside each other.
+void RemedyBar::arrange() {
+    int wide = 2 * size::wide_gap + words_->sizeHint().width();
+    for (const auto* button : findChildren<QPushButton*>()) wide += row_->spacing() + button->sizeHint().width();
+    row_->setDirection(wide > width() ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+}
+
+void RemedyBar::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    arrange();
 }
 
 }  // namespace skippipe

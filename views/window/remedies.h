@@ -14,7 +14,7 @@
 #include "core/base/fault.h"
 #include "core/experiment/document.h"
 
-class QHBoxLayout;
+class QBoxLayout;
 
 namespace skippipe {
 
@@ -39,12 +39,16 @@ public:
     ~RemedyBar() override;
     void show_for(const Fault* fault);
 
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
 private:
+    void arrange();
     void show_remedies(const std::vector<Remedy>& remedies);
 
     Document& document_;
     QLabel* words_;
-    QHBoxLayout* row_;
+    QBoxLayout* row_;
     QThreadPool pool_;
     std::stop_source stop_;
     std::optional<Fault> fault_;  ///< that is shown, or looked into
