@@ -12,7 +12,6 @@
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
 #include "views/theme/theme.h"
-#include "views/theme/numbers.h"
 #include "views/timeline/lane_key.h"
 #include "views/topology/edits.h"
 #include "views/topology/shapes.h"
@@ -356,110 +355,6 @@ private Q_SLOTS:
         QVERIFY(w->design_page().why().summary().toolTip().contains("beside the plan"));
     }
 
-    /// In one sentence, by both bounds; a share is rounded up, since it is the most that may be missing.
-    void the_plan_says_how_good_it_is() {
-        Score score;
-        QCOMPARE(plan_verdict(score, 0.1), QString());
-        score.lower_bound_seconds = 1;
-        score.gap = 0.2101;
-        QCOMPARE(plain(plan_verdict(score, 0.0723)),
-                 QStringLiteral("At most 8 % from the best with these stages, 22 % with any placement"));
-        QCOMPARE(plain(plan_verdict(score, {})), QStringLiteral("At most 22 % from the best with any placement"));
-        QCOMPARE(plain(plan_verdict(score, 0.0)),
-                 QStringLiteral("The best with these stages, at most 22 % from the best with any placement"));
-        QCOMPARE(plain(plan_verdict(score, 0.2101)), QStringLiteral("At most 22 % from the best with any placement"));
-        score.gap = 0;
-        QCOMPARE(plan_verdict(score, 0.0), QStringLiteral("No plan is shorter, with any placement"));
-        auto w = window();
-        w->document().start_new(six_in_two_regions());
-        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
-        const QString said = plan_verdict(w->plans().outcome()->score, w->plans().explanation()->placed_gap());
-        QVERIFY(!said.isEmpty());
-        QVERIFY2(w->design_page().figures().text().contains(said), qPrintable(w->design_page().figures().text()));
-        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
-        QVERIFY2(!w->design_page().figures().text().contains(said), "of the plan before the edit it says nothing");
-    }
-
-    /// A ring and a share on the node that the plan's end waits for the longest.
-    void the_critical_node_is_marked() {
-        auto w = window();
-        w->document().start_new(six_in_two_regions());
-        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
-        const auto why = w->plans().explanation();
-        const auto& critical = why->nodes.front();
-        const auto& ids = w->plans().outcome()->problem.node_ids;
-        auto& scene = w->design_page().canvas().scene_model();
-        int marked = 0;
-        for (const auto& id : ids) marked += scene.node(id)->critical_share > 0;
-        QCOMPARE(marked, 1);
-        auto* node = scene.node(ids[static_cast<std::size_t>(critical.node)]);
-        QCOMPARE(node->critical_share, critical.seconds / why->iteration_s);
-        QVERIFY2(scene.tip_for(node).contains("critical node"), qPrintable(scene.tip_for(node)));
-        const double below = node->name_box(1).top() - node->pos().y();
-        QVERIFY2(below >= node_radius + 5, "its name stands below the ring");
-        // Its share stands on the disc's upper edge.
-        const auto canvas = w->design_page().canvas().grab().toImage();
-        const QPoint upper = w->design_page().canvas().mapFromScene(node->pos() - QPointF(0, node_radius + 4));
-        int dark = 0;
-        for (int x = upper.x() - 16; x <= upper.x() + 16; ++x) dark += canvas.pixelColor(x, upper.y()) == theme().text;
-        QVERIFY2(dark > 8, qPrintable(QString::number(dark)));
-        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
-        QVERIFY2(scene.node(node->id())->critical_share == 0, "an outdated plan marks nothing");
-    }
-
-    /// The number of a hop stands beside the names that its line passes.
-    void a_way_leaves_names_readable() {
-        auto w = window();
-        w->document().start_new(six_in_two_regions());
-        auto& scene = w->design_page().canvas().scene_model();
-        const QRectF name = scene.node("node-2")->name_box(1);
-        QPainterPath hop(name.center() - QPointF(100, 0));
-        hop.lineTo(name.center() + QPointF(100, 0));
-        const QPointF at = chip_place(scene, hop, 8, 1);
-        QVERIFY2(!name.adjusted(-8, -8, 8, 8).contains(at), "the middle of the hop is on the name");
-        QVERIFY(std::abs(at.y() - name.center().y()) < 1e-6);
-    }
-
-    /// What the inspector tells of a stage and of a microbatch of the plan.
-    void stages_and_microbatches_have_facts() {
-        auto w = window();
-        Experiment e = six_in_two_regions();
-        e.pipeline.skip_ratio = 0.33;
-        w->document().start_new(e);
-        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
-        auto& inspector = w->design_page().inspector();
-        const auto words = [&](const char* name) {
-            auto* label = inspector.widget()->findChild<QLabel*>(name);
-            static const QRegularExpression tags("<[^>]*>");
-            return label == nullptr ? QString() : plain(label->text()).replace(tags, " ").simplified();
-        };
-        QCOMPARE(words("stage_facts"), QString());
-        w->selection().select({.stage = 1});
-        const QString stage = words("stage_facts");
-        const auto& plan = w->plans().outcome()->plan;
-        const auto& ids = w->plans().outcome()->problem.node_ids;
-        for (const char* row : {"Nodes ", " Parameters ", " Memory ", " Works ", " Waits ", " Reduction "})
-            QVERIFY2(stage.contains(row), qPrintable(stage));
-        QVERIFY2(stage.contains("in 2 blocks") && !stage.contains("Iteration"), qPrintable(stage));
-        for (const auto node : plan.stages[1])
-            QVERIFY2(stage.contains(QString::fromStdString(ids[node])), qPrintable(stage));
-        w->selection().select({.microbatch = 2});
-        const QString microbatch = words("microbatch_facts");
-        for (const char* row : {"Way ", " Stages 0", " Skips ", " computing, ", " being sent, ", " waiting"})
-            QVERIFY2(microbatch.contains(row), qPrintable(microbatch));
-        QVERIFY(inspector.widget()->findChild<QLineEdit*>("microbatches") == nullptr);
-        // A name leads there, and words back to the settings; a node keeps its form below the facts.
-        Q_EMIT inspector.widget()->findChild<QLabel*>("microbatch_facts")->linkActivated("node:node-1");
-        QTRY_VERIFY(w->selection().now() == Selection{.nodes = {"node-1"}});
-        w->selection().select({.nodes = {"node-1"}, .microbatch = 2});
-        QVERIFY(inspector.widget()->findChild<QLabel*>("microbatch_facts") != nullptr &&
-                inspector.widget()->findChild<QLineEdit*>("id") != nullptr);
-        w->selection().select({.stage = 0});
-        Q_EMIT inspector.widget()->findChild<QLabel*>("to_settings")->linkActivated("experiment:");
-        QTRY_VERIFY(w->selection().now() == Selection{});
-        QVERIFY(inspector.widget()->findChild<QLineEdit*>("microbatches") != nullptr);
-    }
-
     /// Planned in the background while it is seen; an edit ends that, and it begins anew with the new plan.
     void planners_are_filled_while_they_are_seen() {
         auto w = window();
@@ -495,18 +390,6 @@ private Q_SLOTS:
         w->design_page().bottom().setCurrentIndex(0);
         w->design_page().bottom().setCurrentWidget(&page);
         QVERIFY(!page.is_busy());
-    }
-
-    /// The plan's axis is of one iteration, that of failures of the whole run.
-    void two_axes_of_time_are_told_apart() {
-        auto w = window();
-        w->document().start_new(six_in_two_regions());
-        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
-        QCOMPARE(w->design_page().plan_timeline().data()->time_name(), std::string("One iteration"));
-        QVERIFY2(w->design_page().failure_axis().axis_words().contains("whole run"),
-                 qPrintable(w->design_page().failure_axis().axis_words()));
-        w->resize(1024, 700);
-        QTRY_VERIFY(w->design_page().failure_axis().axis_words() == "Failures, run");
     }
 
     /// Nothing is asked of the plan from before an edit while another one is searched for.

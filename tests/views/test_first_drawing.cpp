@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A newcomer's ways: from an empty canvas to a plan, and from a template to one that is ready to be launched.
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "plugins/planners/all.h"
+#include "tests/views/shown_window.h"
+#include "tests/views/window_experiments.h"
+#include "views/topology/edits.h"
+
+using namespace skippipe;
+
+class TestFirstDrawing : public QObject {
+    Q_OBJECT
+    PlannerRegistry planners_;
+    QTemporaryDir folder_;
+
+    std::unique_ptr<MainWindow> window() { return shown_window(planners_, folder_); }
+
+private Q_SLOTS:
+    void initTestCase() { register_planners(planners_); }
+
+    /// Of a drawing that begins empty, until somebody sets their number; undone with the node.
+    void stages_follow_the_nodes_of_a_first_drawing() {
+        auto w = window();
+        w->open_template({});
+        auto& document = w->document();
+        const auto stages = [&] { return document.experiment().pipeline.stages; };
+        const int most = stages();
+        w->design_page().canvas().add_node_here();
+        QCOMPARE(stages(), 1);
+        w->design_page().canvas().add_node_here();
+        QCOMPARE(stages(), 2);
+        w->design_page().canvas().scene_model().select_everything();
+        w->design_page().canvas().link_selected();
+        QVERIFY2(first_error(document.faults()) == nullptr, "two nodes are a pipeline");
+        for (int i = 0; i < 2; ++i) w->design_page().canvas().add_node_here();
+        QVERIFY2(stages() == 3, "six blocks are not dealt out to four stages");
+        for (int i = 0; i < 6; ++i) w->design_page().canvas().add_node_here();
+        QCOMPARE(stages(), most);
+        document.undo_stack().undo();
+        QCOMPARE(stages(), most);
+        for (int i = 0; i < 5; ++i) document.undo_stack().undo();
+        QCOMPARE(stages(), 3);
+        document.edit("Stages", [](Experiment& e) { e.pipeline.stages = 2; });
+        w->design_page().canvas().add_node_here();
+        QVERIFY2(stages() == 2, "somebody set it");
+        document.start_new(six_in_two_regions());
+        w->design_page().canvas().add_node_here();
+        QVERIFY2(stages() == 3, "it was no first drawing");
+    }
+
+    /// The empty canvas teaches by buttons that do what they say.
+    void an_empty_canvas_has_its_first_steps() {
+        auto w = window();
+        w->open_template({});
+        QVERIFY(QTest::qWaitForWindowExposed(w.get()));
+        auto& canvas = w->design_page().canvas();
+        const auto button = [&](const char* name) { return canvas.findChild<QPushButton*>(name); };
+        const auto press = [&](const char* name) { QTest::mouseClick(button(name), Qt::LeftButton); };
+        const auto& topology = w->document().experiment().topology;
+        auto* steps = canvas.findChild<QWidget*>("first_steps");
+        QVERIFY(steps != nullptr && steps->isVisible());
+        const auto is_whole = [&] {
+            const auto labels = steps->findChildren<QLabel*>();
+            return canvas.viewport()->rect().contains(steps->geometry()) &&
+                   std::all_of(labels.begin(), labels.end(), [](const QLabel* label) {
+                       return !label->isVisible() || (label->width() >= label->minimumSizeHint().width() &&
+                                                      label->height() >= label->heightForWidth(label->width()));
+                   });
+        };
+        QVERIFY2(is_whole(), "none of it is cut off");
+        w->resize(1024, 700);
+        QTRY_VERIFY2(is_whole(), "nor in a small window");
+        press("first_step_3");
+        QCOMPARE(w->focusWidget()->objectName(), QString("stages"));
+        press("first_step_1");
+        QCOMPARE(topology.regions.size(), std::size_t{1});
+        QCOMPARE(topology.nodes.size(), std::size_t{3});
+        QVERIFY2(!steps->isVisible(), "a region of three is linked by its switch");
+        w->document().undo_stack().undo();
+        QVERIFY(topology.nodes.empty() && steps->isVisible());
+        press("first_step_2");
+        QCOMPARE(topology.nodes.size(), std::size_t{6});
+        QVERIFY(are_linked(w->document().experiment(), "region-1", "region-2"));
+        QVERIFY(first_error(w->document().faults()) == nullptr);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        // Node by node: the next step is a button too.
+        w->open_template({});
+        canvas.add_node_here();
+        QVERIFY(steps->isVisible() && button("next_step")->text() == "Add a node");
+        QTRY_VERIFY(is_whole() && steps->height() >= button("next_step")->sizeHint().height());
+        press("next_step");
+        QCOMPARE(topology.nodes.size(), std::size_t{2});
+        QCOMPARE(button("next_step")->text(), QString("Link all"));
+        press("next_step");
+        QCOMPARE(topology.links.size(), std::size_t{1});
+        QVERIFY(!steps->isVisible());
+    }
+
+    /// Keys alone, as README has it: ten to a first plan of two linked regions.
+    void ten_keys_make_a_network() {
+        auto w = window();
+        w->open_template({});
+        w->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(w.get()));
+        auto& canvas = w->design_page().canvas();
+        canvas.setFocus();
+        for (const auto key : {Qt::Key_R, Qt::Key_N, Qt::Key_N, Qt::Key_N, Qt::Key_R, Qt::Key_N, Qt::Key_N, Qt::Key_N})
+            QTest::keyClick(&canvas, key);
+        QTest::keyClick(&canvas, Qt::Key_A, Qt::ControlModifier);
+        QTest::keyClick(&canvas, Qt::Key_L);
+        const auto& e = w->document().experiment();
+        QCOMPARE(e.topology.nodes.size(), std::size_t{6});
+        QVERIFY(are_linked(e, "region-1", "region-2") && first_error(w->document().faults()) == nullptr);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        // A click beside everything shows the experiment again.
+        w->selection().select({.microbatch = 1});
+        QTest::mouseClick(canvas.viewport(), Qt::LeftButton, {}, QPoint(5, 5));
+        QVERIFY(w->selection().now() == Selection{});
+    }
+
+    /// A template, one link half as wide by a factor in its field, ready to be launched.
+    void a_link_of_a_template_is_halved() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Fast", [](Experiment& e) { e.pipeline.plan_steps = 300; });
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        const Link before = w->document().experiment().topology.links.front();
+        w->selection().select({.links = {{before.from, before.to}}});
+        auto* field = w->design_page().inspector().widget()->findChild<QLineEdit*>("bandwidth_bytes_per_s");
+        QVERIFY(field != nullptr);
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, "/2");
+        QTest::keyClick(field, Qt::Key_Return);
+        QCOMPARE(w->document().experiment().topology.links.front().bandwidth_bytes_per_s,
+                 before.bandwidth_bytes_per_s / 2);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr && w->plans().previous_iteration_s() > 0, patient_ms);
+        const auto buttons = w->findChildren<QPushButton*>();
+        const auto launch = std::find_if(buttons.begin(), buttons.end(),
+                                         [](const QPushButton* button) { return button->text() == "Launch"; });
+        QVERIFY(launch != buttons.end() && (*launch)->isEnabled());
+    }
+};
+
+QTEST_MAIN(TestFirstDrawing)
+#include "test_first_drawing.moc"
