@@ -155,14 +155,14 @@ void Inspector::show_many() {
     };
     if (!s.nodes.empty()) {
         const auto nodes = [s, all_of](auto& e) {
-            return all_of(e.topology.nodes, [&](const Node& n) { return s.nodes.count(n.id) > 0; });
+            return all_of(e.topology.nodes, [&](const Node& n) { return s.nodes.contains(n.id); });
         };
         section(tr("Nodes"),
                 new Form<Node>(document_, "nodes", nodes, hidden(FormPart::node, {"id"}), {{"region", region_names}}));
     }
     if (!s.links.empty()) {
         const auto links = [s, all_of](auto& e) {
-            return all_of(e.topology.links, [&](const Link& l) { return s.links.count({l.from, l.to}) > 0; });
+            return all_of(e.topology.links, [&](const Link& l) { return s.links.contains({l.from, l.to}); });
         };
         section(tr("Links"), new Form<Link>(document_, "links", links, {"from", "to"}));
     }

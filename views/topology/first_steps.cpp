@@ -125,7 +125,9 @@ bool FirstSteps::eventFilter(QObject* watched, QEvent* event) {
 void FirstSteps::place() {
     if (isHidden()) return;
     layout()->activate();
-    const int wide = std::min(most_wide, canvas_.width() - 2 * size::gap);
+    const int line = QFontMetrics(next_words_->font()).horizontalAdvance(next_words_->text()) +
+                     next_button_->sizeHint().width() + 3 * size::gap;
+    const int wide = std::min(steps_->isVisibleTo(this) ? most_wide : line, canvas_.width() - 2 * size::gap);
     const int high = layout()->hasHeightForWidth() ? layout()->heightForWidth(wide) : sizeHint().height();
     QRect box(0, 0, wide, std::min(high, canvas_.height() - 2 * size::gap));
     box.moveCenter(canvas_.rect().center());
