@@ -110,6 +110,11 @@ private Q_SLOTS:
         QVERIFY2(stage.contains("in 2 blocks") && !stage.contains("Iteration"), qPrintable(stage));
         for (const auto node : plan.stages[1])
             QVERIFY2(stage.contains(QString::fromStdString(ids[node])), qPrintable(stage));
+        w->document().edit("Broken", [](Experiment& x) { x.model.heads = 0; });
+        QVERIFY2(!words("stage_facts").contains(" a node "), qPrintable(words("stage_facts")));
+        w->document().undo_stack().undo();
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QVERIFY(words("stage_facts").contains(" a node "));
         w->selection().select({.microbatch = 2});
         const QString microbatch = words("microbatch_facts");
         for (const char* row : {"Way ", " Stages 0", " Skips ", " computing, ", " being sent, ", " waiting"})

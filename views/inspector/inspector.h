@@ -43,7 +43,7 @@ struct PlannedIteration {
 };
 
 /// What a stage is and does in that iteration: its nodes, parameters and memory, how much they work, what they wait for
-/// and how its gradient is summed. `served`: the stages by node.
+/// and how its gradient is summed. `served`: the stages by node; empty where the experiment has errors.
 Details planned_stage_details(int stage, const Experiment& experiment, const PlannedIteration& plan,
                               const std::map<std::string, ServedStage>& served);
 /// Which way a microbatch takes in it, what it skips, and its time split in computing, sending and waiting.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the plan makes of the selected stage and microbatch.
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/format.h"
 #include "core/experiment/model_size.h"
@@ -40,8 +41,9 @@ std::vector<Detail> size_rows(const Experiment& e, const std::map<std::string, S
         found = serves->second;
     }
     if (!found) return {};
-    const QString parameters =
-        QString::fromStdString(format_si(stage_parameters(e.model, found->blocks, stage == 0), ""));
+    const double count = stage_parameters(e.model, found->blocks, stage == 0);
+    if (!std::isfinite(count)) return {};  // where costs alone are given, the model may be none
+    const QString parameters = QString::fromStdString(format_si(count, ""));
     return {{QObject::tr("Parameters"), found->blocks == 1
                                             ? QObject::tr("%1 in 1 block").arg(parameters)
                                             : QObject::tr("%1 in %2 blocks").arg(parameters).arg(found->blocks)},
@@ -101,13 +103,16 @@ void Inspector::show_facts(const Selection& selected) {
             facts->setText(in_rows(now, *iteration_.lanes));
         };
         connect(this, &Inspector::iteration_shown, facts, say);
+        connect(&document_, &Document::changed, facts, say);  // sizes change without a new plan
         connect(facts, &QLabel::linkActivated, this, &Inspector::follow_fact, Qt::QueuedConnection);
         column_->addWidget(facts);
         say();
     };
     if (selected.stage)
         add(tr("Stage %1").arg(*selected.stage), "stage_facts", [this, stage = *selected.stage] {
-            return planned_stage_details(stage, document_.experiment(), iteration_, stages_);
+            // What is wrong has no size.
+            const auto served = has_errors(document_.faults()) ? std::map<std::string, ServedStage>{} : stages_;
+            return planned_stage_details(stage, document_.experiment(), iteration_, served);
         });
     if (selected.microbatch)
         add(tr("Microbatch %1").arg(*selected.microbatch), "microbatch_facts",
