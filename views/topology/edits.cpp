@@ -74,7 +74,7 @@ std::string add_region(Experiment& experiment, Point at) {
 
 std::string add_region_of_nodes(Experiment& experiment, Point at, int nodes) {
     constexpr double ring = 60;
-    const std::string id = add_region(experiment, at);
+    std::string id = add_region(experiment, at);
     for (int i = 0; i < nodes; ++i) {
         const double angle = 2 * std::numbers::pi * (i + 0.25) / nodes;
         add_node(experiment, {std::round(at.x + ring * std::cos(angle)), std::round(at.y + ring * std::sin(angle))},

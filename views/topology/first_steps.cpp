@@ -44,7 +44,7 @@ FirstSteps::FirstSteps(QWidget& canvas)
     canvas.installEventFilter(this);
 }
 
-QWidget* FirstSteps::make_steps() {
+QWidget* FirstSteps::make_steps() const {
     struct Step {
         QString button, words;
         void (FirstSteps::*wanted)();

@@ -35,7 +35,7 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-    QWidget* make_steps();
+    QWidget* make_steps() const;
     QWidget* make_next();
     void place();
 

@@ -317,10 +317,10 @@ QPointF chip_place(const QGraphicsScene& scene, const QPainterPath& hop, double 
         const QRectF chip(at.x() - radius, at.y() - radius, 2 * radius, 2 * radius);
         double covered = 0;
         for (const auto* item : scene.items(chip, Qt::IntersectsItemBoundingRect)) {
-            if (item->type() == region_label_item)
-                covered += area_of(chip & static_cast<const RegionLabel*>(item)->words_and_handle_box());
-            if (item->type() != node_item) continue;
-            const auto* node = static_cast<const NodeItem*>(item);
+            if (const auto* label = dynamic_cast<const RegionLabel*>(item))
+                covered += area_of(chip & label->words_and_handle_box());
+            const auto* node = dynamic_cast<const NodeItem*>(item);
+            if (node == nullptr) continue;
             const QRectF disc(node->pos() - QPointF(node_radius, node_radius),
                               QSizeF(2 * node_radius, 2 * node_radius));
             covered += area_of(chip & disc) + area_of(chip & node->name_box(zoom));

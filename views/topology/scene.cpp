@@ -454,8 +454,9 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
             lines << (is_pale_ ? tr("stage %1 in the plan before") : tr("stage %1")).arg(stage->second);
         else if (has_plan_ && !is_pale_)
             lines << tr("left out of the plan");
-        if (const double share = static_cast<NodeItem*>(item)->critical_share; share > 0)
-            lines << critical_node_words(share) + tr("; the end of the iteration waits for it the longest");
+        if (const auto* critical = node(id); critical != nullptr && critical->critical_share > 0)
+            lines << critical_node_words(critical->critical_share) +
+                         tr("; the end of the iteration waits for it the longest");
         if (const auto down = down_.find(id); down != down_.end()) lines << down->second;
         lines << failure_lines(failures_of_node(e, id, static_cast<NodeItem*>(item)->stage));
     } else if (item->type() == link_item) {
