@@ -112,7 +112,7 @@ private Q_SLOTS:
         QCOMPARE(clock_step(200), 300.0);
         QCOMPARE(clock_step(4000), 7200.0);
         QCOMPARE(clock_step(100'000), 172'800.0);
-        QCOMPARE(tick(90, 30), "90" + thin + "s");
+        QCOMPARE(tick(90, 30), "1" + thin + "min 30" + thin + "s");
         QCOMPARE(tick(1620, 20), "27" + thin + "min");
         QCOMPARE(tick(1780, 20), "29" + thin + "min 40" + thin + "s");
         QCOMPARE(tick(3900, 300), "1" + thin + "h 05" + thin + "min");

@@ -120,7 +120,9 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(pin_, &QPushButton::clicked, this, [this] {
         const auto runs = selected();
         RunMarks marks = table_.marks();
-        const RunInfo* chosen = runs.empty() ? nullptr : feed_.run(runs.back());
+        // What the others are held against already is pinned, else another one becomes that.
+        const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
+        const RunInfo* chosen = runs.empty() ? nullptr : feed_.run(is_pinned ? runs.back() : runs.front());
         marks.baseline =
             chosen == nullptr || chosen->id == baseline() ? MarkedRun{} : MarkedRun{chosen->id, chosen->started_utc};
         mark(marks);

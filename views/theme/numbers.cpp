@@ -80,7 +80,7 @@ QString chance_words(const std::optional<double>& p) {
 
 QString tick(double seconds, double step) {
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
-    if (step >= 1 && std::abs(seconds) >= 120) return clock_words(seconds);
+    if (step >= 1 && std::abs(seconds) >= 60) return clock_words(seconds);
     if (step >= 60) return duration(seconds);
     if (step >= 1e-3) return QString::number(seconds, 'f', decimals) + thin + QLatin1Char('s');
     if (step >= 1e-6) return QString::number(seconds * 1e3, 'f', std::max(0, decimals - 3)) + thin + "ms";
