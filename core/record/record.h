@@ -44,7 +44,7 @@ struct RunInfo {
     RunState state = RunState::running;
     bool paused = false;  ///< running, and waits to be resumed
     std::uint64_t seed = 1;
-    std::optional<double> skip_ratio;        ///< trained with: 0 where the plan visits all stages; absent: not known
+    std::optional<double> skip_ratio;       ///< trained with: 0 where the plan visits all stages; absent: not known
     std::string started_utc, finished_utc;  ///< ISO 8601, empty: not yet
     int iterations = 0, iterations_done = 0;
     double predicted_iteration_s = 0;

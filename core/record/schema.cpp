@@ -259,7 +259,8 @@ void make_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 const std::vector<std::string>& migrations() {
-    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4, version_5, version_6, version_7};
+    static const std::vector<std::string> steps{version_1, version_2, version_3, version_4,
+                                                version_5, version_6, version_7};
     return steps;
 }
 

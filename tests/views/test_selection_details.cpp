@@ -130,10 +130,11 @@ private Q_SLOTS:
         QCOMPARE(value_of(details, "Under way"),
                  QStringLiteral("8.00 s, from 1.00 s to 9.00 s after the iteration's start"));
         QCOMPARE(value_of(details, "Of that"), QStringLiteral("50.0 % computing, 12.5 % being sent, 37.5 % waiting"));
-        QVERIFY2(in_rows(details, *data).contains("backward on <a href=\"node:b\""), qPrintable(in_rows(details, *data)));
+        QVERIFY2(in_rows(details, *data).contains("backward on <a href=\"node:b\""),
+                 qPrintable(in_rows(details, *data)));
         // Where it waits: at a node that others hold up, and at one that works on another microbatch meanwhile.
-        QCOMPARE(value_of(details, "Waits"), QStringLiteral("2.00 s before backward on b: it waits, %1")
-                                                 .arg(cause_words(IdleCause::memory)));
+        QCOMPARE(value_of(details, "Waits"),
+                 QStringLiteral("2.00 s before backward on b: it waits, %1").arg(cause_words(IdleCause::memory)));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("1.00 s before forward on b: it works on others"));
         QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Way").isEmpty());

@@ -6,7 +6,6 @@
 #include <QSplitter>
 #include <QtTest>
 
-
 #include "plugins/planners/all.h"
 #include "tests/views/recorded_runs.h"
 #include "views/idle/what_helps.h"

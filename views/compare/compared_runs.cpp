@@ -39,9 +39,8 @@ QString listed(const QStringList& all) {
 }
 
 QString one_instead(const ComparedValue& row, const QString& own, const QString& its) {
-    return row.is_failures && own == QObject::tr("none")
-               ? QObject::tr("no failures instead of \"%1\"").arg(its)
-               : QObject::tr("%1 %2 instead of %3").arg(row.name, own, its);
+    return row.is_failures && own == QObject::tr("none") ? QObject::tr("no failures instead of \"%1\"").arg(its)
+                                                         : QObject::tr("%1 %2 instead of %3").arg(row.name, own, its);
 }
 
 }  // namespace
@@ -70,8 +69,7 @@ QString shared_words(const ComparedRuns& all, const std::vector<std::size_t>& so
         for (std::size_t i = 0; i < all.runs.size(); ++i)
             (std::find(some.begin(), some.end(), i) != some.end() ? theirs : others).insert(value_of(row, i));
         if (theirs.size() != 1 || others.empty() || others.contains(*theirs.begin())) continue;
-        named << one_instead(row, *theirs.begin(),
-                             QStringList(others.begin(), others.end()).join(QObject::tr(" or ")));
+        named << one_instead(row, *theirs.begin(), QStringList(others.begin(), others.end()).join(QObject::tr(" or ")));
     }
     return listed(named);
 }

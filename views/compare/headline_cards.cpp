@@ -16,7 +16,11 @@
 namespace skippipe {
 
 HeadlineCards::HeadlineCards(QWidget* parent)
-    : QWidget(parent), title_(new QLabel), words_(words_label({}, "body")), answer_(new QWidget), row_(new QHBoxLayout) {
+    : QWidget(parent),
+      title_(new QLabel),
+      words_(words_label({}, "body")),
+      answer_(new QWidget),
+      row_(new QHBoxLayout) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
     column->setSpacing(size::gap);

@@ -22,8 +22,8 @@ struct CurveMetric {
 };
 std::span<const CurveMetric> curve_metrics();
 
-/// What runs are held against each other by where nobody chose: the network's time where their iterations differ by more
-/// than a tenth, as equal iterations are then not equal time; else iterations.
+/// What runs are held against each other by where nobody chose: the network's time where their iterations differ by
+/// more than a tenth, as equal iterations are then not equal time; else iterations.
 WorkAxis usual_axis(const std::vector<const RunData*>& runs);
 /// The metric of that name of a run. Besides those recorded: "perplexity" (e to the loss), "idle_share" (of the nodes'
 /// time, iterations explained) and "bytes_sent" (over lines, so far, as the plan has them).

@@ -35,7 +35,8 @@ public:
     void set_metrics(const std::vector<std::string>& metrics);
     /// What the horizontal axis shows; until somebody chooses, `usual_axis` of the runs.
     void set_axis(WorkAxis axis);
-    /// What is drawn, as text that `restore` reads: metrics and axis, nothing where none was chosen. Of another version's text what is known is taken.
+    /// What is drawn, as text that `restore` reads: metrics and axis, nothing where none was chosen. Of another
+    /// version's text what is known is taken.
     QStringList choices() const;
     void restore(const QStringList& choices);
     /// Weight of `smoothed`; 0: none.

@@ -127,8 +127,7 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
         const QPen pen = run_pen(run.info.id, several && run.info.id == baseline ? thick_line : thin_line);
         const QString name = QObject::tr("Run %1, %2").arg(run.info.id).arg(apart[i]);
         const bool validated = choice.metric == "loss";
-        add_curve(set, run, choice.metric, several || !validated ? name : QObject::tr("Training"), pen, false,
-                  store);
+        add_curve(set, run, choice.metric, several || !validated ? name : QObject::tr("Training"), pen, false, store);
         if (validated)
             add_curve(set, run, "validation_loss",
                       several ? QObject::tr("Run %1, validation").arg(run.info.id) : validation_words(), pen, true,

@@ -13,7 +13,7 @@ namespace skippipe {
 namespace {
 
 constexpr int least_width = 240;  ///< pixels of a chart that has room for them
-constexpr int least_left = 56;  ///< of the axis, so that charts beneath each other begin in one line
+constexpr int least_left = 56;    ///< of the axis, so that charts beneath each other begin in one line
 constexpr int leader = 12, gap = 3;
 
 /// Of several runs the discs are their lines' of the same colour.

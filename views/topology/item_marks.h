@@ -7,8 +7,8 @@ namespace skippipe {
 
 inline constexpr double badge_radius = 7;
 inline constexpr double least_name_zoom = 0.35;  ///< below it nodes have names only where there is room
-inline constexpr double far_ring = 3;             ///< pixels around a node of a small picture: its ring of work
-inline constexpr double label_room = 70;  ///< of a name, on each side of its middle
+inline constexpr double far_ring = 3;            ///< pixels around a node of a small picture: its ring of work
+inline constexpr double label_room = 70;         ///< of a name, on each side of its middle
 
 /// Whether the canvas is magnified enough for names.
 bool is_close(const QPainter* painter);
