@@ -89,6 +89,7 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     RaceTable table;
     if (runs.empty() || choice.groups.size() != static_cast<qsizetype>(runs.size())) return table;
     std::vector<std::vector<CurvePoint>> curves;
+    curves.reserve(runs.size());
     for (const auto* run : runs) curves.push_back(store.points(*run, choice.metric, choice.x));
     std::vector<std::uint64_t> seeds(runs.size());
     std::transform(runs.begin(), runs.end(), seeds.begin(), [](const RunData* run) { return run->experiment.seed; });
