@@ -27,7 +27,7 @@ void TopologyScene::place_far_names() {
         item->set_far_name({}, zoom_);
         const QPointF at = item->seen_at();
         const double reach = node_radius + far_ring / zoom_;
-        taken.push_back({at.x() - reach, at.y() - reach, 2 * reach, 2 * reach});
+        taken.emplace_back(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach);
         if (has_names && item->isVisible()) waiting.push_back(item);
     }
     std::stable_partition(waiting.begin(), waiting.end(), [](const NodeItem* one) { return one->isSelected(); });
