@@ -335,7 +335,9 @@ void add_accounting(const Compared& all, const std::vector<WorkAxis>& axes, nloh
 void compare(Context& context, const std::vector<std::string>& names, const std::string& at) {
     Reader reader(context.record);
     const auto all = read_compared(reader, names);
-    const auto differences = differing_parameters(all.experiments);
+    std::vector<const Plan*> plans;
+    for (const auto& plan : all.plans) plans.push_back(&plan);
+    const auto differences = differing_parameters(all.experiments, plans);
     const auto figures = compare_figures(all.runs);
     const auto chosen = work_axis(at);
     if (context.json) {

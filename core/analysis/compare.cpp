@@ -16,6 +16,8 @@
 namespace skippipe {
 namespace {
 
+constexpr const char* skip_ratio_place = "/pipeline/skip_ratio";
+
 using Json = nlohmann::ordered_json;
 
 const std::string* text_of(const Json& value, const char* key) {
@@ -117,7 +119,11 @@ std::string value_words(const Json& value) {
     return words;
 }
 
-std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& experiments) {
+std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& experiments,
+                                                      const std::vector<const Plan*>& plans) {
+    std::set<bool> skips;
+    for (const Plan* plan : plans)
+        if (!plan->paths.empty()) skips.insert(!visits_all_stages(*plan));
     std::vector<Flattened> documents;
     for (const auto& experiment : experiments) documents.emplace_back(experiment);
     std::vector<ParameterDifference> differences;
@@ -126,7 +132,7 @@ std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& e
         for (const auto& pointer : document.order) {
             if (!seen.insert(pointer).second) continue;
             ParameterDifference row{pointer, {}};
-            bool same = true;
+            bool same = skips.size() < 2 || pointer != skip_ratio_place;
             for (const auto& other : documents) {
                 const auto leaf = other.leaves.find(pointer);
                 const bool has = leaf != other.leaves.end();
@@ -142,7 +148,7 @@ std::vector<ParameterDifference> differing_parameters(const std::vector<Json>& e
 
 bool is_unused(const ParameterDifference& difference, std::size_t run, const Plan& plan) {
     const auto& value = difference.values.at(run);
-    if (difference.pointer != "/pipeline/skip_ratio" || !value || !visits_all_stages(plan)) return false;
+    if (difference.pointer != skip_ratio_place || !value || !visits_all_stages(plan)) return false;
     const auto ratio = Json::parse(*value, nullptr, false);
     return ratio.is_number() && ratio.get<double>() != 0;
 }

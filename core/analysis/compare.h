@@ -32,7 +32,9 @@ std::string value_words(const nlohmann::ordered_json& value);
 
 /// Parameters that are not the same in all experiments, in the order of the first document that has them.
 /// Equal numbers are equal however they are written (1 and 1.0).
-std::vector<ParameterDifference> differing_parameters(const std::vector<nlohmann::ordered_json>& experiments);
+/// With `plans`, one a run: a skip ratio that only some of the plans heed is not the same either.
+std::vector<ParameterDifference> differing_parameters(const std::vector<nlohmann::ordered_json>& experiments,
+                                                      const std::vector<const Plan*>& plans = {});
 /// Whether the run did without it: a skip ratio where its plan visits all stages.
 bool is_unused(const ParameterDifference& difference, std::size_t run, const Plan& plan);
 /// What is said instead of such a value.

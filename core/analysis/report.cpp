@@ -167,7 +167,9 @@ private:
         std::vector<Json> documents;
         for (std::size_t i = 0; i < runs_.size(); ++i)
             documents.push_back(comparable_document(runs_[i].experiment_json, experiments_[i]));
-        auto rows = differing_parameters(documents);
+        std::vector<const Plan*> plans;
+        for (const auto& run : runs_) plans.push_back(&run.plan);
+        auto rows = differing_parameters(documents, plans);
         std::erase_if(rows, [](const auto& one) { return one.pointer == "/description"; });  // as long as the page
         add("<h2>What was different</h2>\n");
         if (rows.empty()) {

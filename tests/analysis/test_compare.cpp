@@ -28,6 +28,21 @@ private Q_SLOTS:
         QCOMPARE(differing_parameters({a, a, b}).front().values.size(), std::size_t{3});
     }
 
+    /// One skip ratio that one planner heeds and another does not is a difference: it is what runs were trained with.
+    void a_skip_ratio_that_only_some_heed_differs() {
+        const auto a = Json::parse(R"({"pipeline": {"skip_ratio": 0.25, "stages": 2}})");
+        Plan full, skips;
+        full.stages = skips.stages = {{NodeIndex(0)}, {NodeIndex(1)}};
+        full.paths = {{MicrobatchIndex(0), {NodeIndex(0), NodeIndex(1)}}};
+        skips.paths = {{MicrobatchIndex(0), {NodeIndex(0)}}};
+        const std::vector<ParameterDifference> expected{{"/pipeline/skip_ratio", {{"0.25"}, {"0.25"}}}};
+        QVERIFY(differing_parameters({a, a}, {&skips, &full}) == expected);
+        QVERIFY(is_unused(expected.front(), 1, full) && !is_unused(expected.front(), 0, skips));
+        QVERIFY(differing_parameters({a, a}, {&full, &full}).empty());
+        const Plan none;  // nobody knows what was trained
+        QVERIFY(differing_parameters({a, a}, {&full, &none}).empty());
+    }
+
     void nodes_are_matched_by_id() {
         const auto a = Json::parse(
             R"({"nodes": [{"id": "x", "m": 3}, {"id": "y/z", "m": 3}], "links": [{"from": "x", "to": "y", "s": 1}]})");

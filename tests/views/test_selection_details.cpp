@@ -64,7 +64,7 @@ private Q_SLOTS:
         QCOMPARE(details.title, QStringLiteral("a"));
         QCOMPARE(value_of(details, "Stage"), QStringLiteral("2"));
         QCOMPARE(value_of(details, "Works"), QStringLiteral("20.0 % of 10.0 s, the last ends after 5.00 s"));
-        QCOMPARE(value_of(details, "Waits"), QStringLiteral("4.00 s: ") + cause_words(IdleCause::fill_drain));
+        QCOMPARE(value_of(details, "Idles"), QStringLiteral("4.00 s: ") + cause_words(IdleCause::fill_drain));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("3.50 s: %1, for b").arg(cause_words(IdleCause::activation)));
         QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));
@@ -97,7 +97,7 @@ private Q_SLOTS:
         QCOMPARE(value_of(details, "Nodes"), QStringLiteral("a, b"));
         QCOMPARE(value_of(details, "Works"),
                  QStringLiteral("25.0 % of its nodes' time, the last ends after 5.00 s of 10.0 s"));
-        QCOMPARE(value_of(details, "Waits"),
+        QCOMPARE(value_of(details, "Idles"),
                  QStringLiteral("15.0 %: %1, for c").arg(cause_words(IdleCause::activation)));
         QCOMPARE(value_of(details, "Sums gradients"),
                  QStringLiteral("3.25 s, from 5.75 s to 9.00 s after the iteration's start"));

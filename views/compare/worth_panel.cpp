@@ -39,6 +39,9 @@ QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& w
     return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, least, most);
 }
 
+/// "15.3", "1 230".
+QString iterations_words(double count) { return count < 100 ? three_digits(count) : whole_number(count); }
+
 /// Welch's p of two skip ratios, one of which is the first; absent: there is one seed of one of them.
 std::optional<double> chance(const SkipWorth& a, const SkipWorth& b) {
     return a.network_s.p ? a.network_s.p : b.network_s.p;
@@ -357,7 +360,7 @@ void WorthPanel::draw() {
     if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
     if (any)
         words_->setText(
-            verdict_words(worths_.rows) +
+            tr("Is the skip worth it? ") + verdict_words(worths_.rows) +
             tr("Projected onto %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
                "least and most over seeds%3")
                 .arg(QString::fromStdString(experiment.name), QString::fromStdString(experiment.pipeline.planner),
@@ -394,7 +397,7 @@ void WorthPanel::fill_table() {
         QStringList cells{three_digits(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
                           chance_words(compared.p), money_or_time(row, row.network_s, duration)};
         if (has_money) cells << money_or_time(row, row.money, three_digits);
-        cells << duration(row.iteration_s) << money_or_time(row, row.iterations, whole_number)
+        cells << duration(row.iteration_s) << money_or_time(row, row.iterations, iterations_words)
               << tr("%1 of %2: %3").arg(row.there).arg(row.runs).arg(run_numbers(trained_.at(row.skip_ratio)));
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);

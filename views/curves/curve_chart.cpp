@@ -169,7 +169,7 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
 void CurveChart::show_all() {
     plot_->rescaleAxes();
     for (auto* axis : {plot_->xAxis, plot_->yAxis})
-        if (axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(1.06);
+        if (axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(axis == plot_->yAxis ? 1.12 : 1.06);
     // A share is read against nothing and all of it, not against the least of them.
     if (set_.choice.metric == "idle_share" && !log_y_ && !set_.choice.less_baseline) plot_->yAxis->setRange(0, 100);
 }

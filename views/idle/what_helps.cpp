@@ -65,9 +65,10 @@ std::vector<Tried> tried(const Problem& problem, const Plan& plan, const Timelin
 /// What would help the most of what hardly helps, but for what is told: "n9 twice as fast (0.62 %)".
 QStringList small_gains(const Explanation& why, const QStringList& told) {
     constexpr qsizetype most = 3;
+    constexpr double least_named = 1e-3;  // less is no gain that anybody would measure
     std::vector<WhatIf> helps;
     std::copy_if(why.what_ifs.begin(), why.what_ifs.end(), std::back_inserter(helps),
-                 [](const WhatIf& what) { return what.complete && what.change < -no_change; });
+                 [](const WhatIf& what) { return what.complete && what.change < -least_named; });
     std::stable_sort(helps.begin(), helps.end(), [](const auto& a, const auto& b) { return a.change < b.change; });
     QStringList words;
     for (std::size_t i = 0; i < helps.size() && words.size() < most; ++i)

@@ -38,10 +38,14 @@ void flatten(const nlohmann::ordered_json& json, const std::string& at,
 
 std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
     std::vector<nlohmann::ordered_json> experiments;
+    std::vector<const Plan*> plans;
     experiments.reserve(runs.size());
-    for (const auto* run : runs) experiments.push_back(comparable_document(run->experiment));
+    for (const auto* run : runs) {
+        experiments.push_back(comparable_document(run->experiment));
+        plans.push_back(&run->plan);
+    }
     std::vector<Parameter> found;
-    for (const auto& parameter : differing_parameters(experiments)) {
+    for (const auto& parameter : differing_parameters(experiments, plans)) {
         if (is_canvas_place(parameter.pointer)) continue;
         found.push_back({parameter.pointer, place_words(parameter.pointer), {}});
         for (std::size_t i = 0; i < parameter.values.size(); ++i) {

@@ -44,9 +44,8 @@ QVariant SpanTable::data(const QModelIndex& index, int role) const {
     switch (index.column()) {
         case 0: return QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
         case 1: return s->microbatch;
-        case 2: return duration(s->start_s - begin_of(s->iteration));
-        case 3: return duration(s->end_s - s->start_s);
-        default: return s->iteration + 1;
+        case 2: return tr("%1: %2").arg(s->iteration + 1).arg(duration(s->start_s - begin_of(s->iteration)));
+        default: return duration(s->end_s - s->start_s);
     }
 }
 
@@ -59,10 +58,10 @@ double SpanTable::begin_of(int iteration) const {
 }
 
 QVariant SpanTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* names[] = {"Operation", "Microbatch", "Start", "Takes", "Iteration"};
+    static const char* names[] = {"Operation", "Microbatch", "Start", "Takes"};
     if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == 2)
-        return tr("After the iteration's start");
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section > 4) return {};
+        return tr("The iteration, and how long after its start");
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section > 3) return {};
     return tr(names[section]);
 }
 

@@ -13,7 +13,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int padding = 12;  ///< pixels of a cell beside its words
+constexpr int padding = 10;  ///< pixels of a cell beside its words
 
 }  // namespace
 
@@ -45,14 +45,11 @@ int SpanView::width_of(int column) const {
 }
 
 void SpanView::fit() {
-    const int last = spans_.columnCount() - 1;
     std::vector<int> widths;
-    for (int c = 0; c <= last; ++c) widths.push_back(width_of(c));
-    const int all = std::accumulate(widths.begin(), widths.end(), 0), room = viewport()->width();
-    setColumnHidden(last, all > room);
-    const int shown = all > room ? last : last + 1, used = all > room ? all - widths.back() : all;
-    const int more = std::max(0, room - used) / shown;  // spread, the figures at the right
-    for (int c = 0; c < shown; ++c) setColumnWidth(c, widths[static_cast<std::size_t>(c)] + more);
+    for (int c = 0; c < spans_.columnCount(); ++c) widths.push_back(width_of(c));
+    const int all = std::accumulate(widths.begin(), widths.end(), 0);
+    const int more = std::max(0, viewport()->width() - all) / spans_.columnCount();  // the figures at the right
+    for (int c = 0; c < spans_.columnCount(); ++c) setColumnWidth(c, widths[static_cast<std::size_t>(c)] + more);
 }
 
 }  // namespace skippipe

@@ -6,8 +6,7 @@
 
 namespace skippipe {
 
-/// A lane's work as a table, in columns that are seen whole; in a narrow panel without iterations, which the timeline
-/// has.
+/// A lane's work as a table, in columns that are seen whole.
 class SpanView : public QTableView {
     Q_OBJECT
 public:

@@ -59,7 +59,7 @@ void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineDat
         const auto& [seconds, what] = longest[k];
         QString words = QObject::tr("%1: %2").arg(value(seconds), cause_words(what.first));
         if (what.second >= 0) words = QObject::tr("%1, for %2").arg(words, lane_words(what.second, data));
-        rows.push_back({k == 0 ? QObject::tr("Waits") : QString(QChar(0x00A0)), words, DetailLink::node});
+        rows.push_back({k == 0 ? QObject::tr("Idles") : QString(QChar(0x00A0)), words, DetailLink::node});
     }
 }
 
