@@ -13,12 +13,13 @@ namespace skippipe {
 namespace {
 
 constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient", "link",
-                                                          "memory",     "collision",  "order",    "all-reduce",
-                                                          "optimizer",  "node-down",  "unused"};
+                                                          "memory",     "collision",  "order",    "replica",
+                                                          "all-reduce", "optimizer",  "node-down", "unused"};
 constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining",      "waiting for an activation",
                                                               "waiting for a gradient",   "waiting for the link",
                                                               "waiting for memory (TC1)", "collision upstream (TC2)",
-                                                              "waiting its turn",         "waiting for the all-reduce",
+                                                              "waiting its turn",         "waiting for a replica's work",
+                                                              "waiting for the all-reduce",
                                                               "stepping the optimizer",   "node down",
                                                               "not used by the plan"};
 
@@ -149,11 +150,21 @@ int last_queue(const QueueStops& queues, const Span& transfer) {
     return stops.empty() ? no_line : stops[queues.left_last(transfer, stops)].line;
 }
 
-/// Idle after the last operation, or all along: drain (or `unused`), all-reduce, step, and the barrier.
-void cut_tail(const SpanIndex& index, const QueueStops* queues, NodeIndex node, StageIndex stage, IdleCause otherwise,
-              Cutter& cut) {
+/// Of a stage's nodes the one that works the longest; -1: none works.
+NodeIndex last_to_work(const SpanIndex& index, const std::vector<NodeIndex>& nodes) {
+    NodeIndex last = -1;
+    for (const NodeIndex node : nodes)
+        if (!index.busy(node).empty() && (last < 0 || index.work_end_s(node) > index.work_end_s(last))) last = node;
+    return last;
+}
+
+/// Idle after the last operation, or all along: drain (or `unused`), the last replica's work, all-reduce, step, and the
+/// barrier. `queues`, `last`: of planned reductions.
+void cut_tail(const SpanIndex& index, const QueueStops* queues, NodeIndex last, NodeIndex node, StageIndex stage,
+              IdleCause otherwise, Cutter& cut) {
     const auto [reduce_start, reduce_end] = index.all_reduce(stage, node);
     const auto [step_start, step_end] = index.step(stage, node);
+    if (last >= 0) cut.until(std::min(index.work_end_s(last), reduce_end), IdleCause::replica, -1, last);
     cut.until(reduce_start, otherwise);
     for (const Span* arrival : index.reduction_arrivals(node))
         if (arrival->stage == stage && arrival->end_s <= reduce_end)
@@ -165,7 +176,7 @@ void cut_tail(const SpanIndex& index, const QueueStops* queues, NodeIndex node, 
     cut.until(cut.end(), otherwise);
 }
 
-void explain_node(const SpanIndex& index, const QueueStops* queues, NodeIndex node, StageIndex stage,
+void explain_node(const SpanIndex& index, const QueueStops* queues, NodeIndex last, NodeIndex node, StageIndex stage,
                   IdleReport& report) {
     const auto& busy = index.busy(node);
     const auto waiting = waiting_before(busy);
@@ -177,7 +188,7 @@ void explain_node(const SpanIndex& index, const QueueStops* queues, NodeIndex no
         at = std::max(at, busy[i]->end_s);
     }
     Cutter tail{report.gaps, node, at, index.end_s()};
-    cut_tail(index, queues, node, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
+    cut_tail(index, queues, last, node, stage, busy.empty() ? IdleCause::unused : IdleCause::fill_drain, tail);
 }
 
 /// What lies within the time that a node was down has that for its cause.
@@ -230,7 +241,9 @@ IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline
         const StageIndex stage = stages[node];
         if (stage < 0) continue;
         ++used;
-        explain_node(index, queues ? &*queues : nullptr, node, stage, report);
+        const auto& nodes = plan.stages[static_cast<std::size_t>(stage)];
+        explain_node(index, queues ? &*queues : nullptr, queues ? last_to_work(index, nodes) : NodeIndex(-1), node, stage,
+                     report);
     }
     std::vector<char> left_out(problem.node_ids.size(), 0);
     for (const auto& span : timeline.spans)

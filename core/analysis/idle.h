@@ -19,13 +19,14 @@ enum class IdleCause : std::uint8_t {
     memory,
     collision,
     order,
+    replica,
     all_reduce,
     optimizer,
     node_down,
     unused
 };
-inline constexpr std::size_t idle_causes = 11;
-/// "fill-drain", "activation", "gradient", "link", "memory", "collision", "order", "all-reduce", "optimizer",
+inline constexpr std::size_t idle_causes = 12;
+/// "fill-drain", "activation", "gradient", "link", "memory", "collision", "order", "replica", "all-reduce", "optimizer",
 /// "node-down", "unused".
 std::string_view to_string(IdleCause cause);
 /// A sentence for people: "waiting for an activation", ...
@@ -36,8 +37,8 @@ struct IdleGap {
     IdleCause cause = IdleCause::fill_drain;
     double start_s = 0, end_s = 0;    ///< from the iteration's start
     MicrobatchIndex microbatch = -1;  ///< whose operation ended the wait, or was held (memory, order); -1: none
-    NodeIndex other = -1;             ///< the node it waited for: of a planned reduction the replica whose part or sum
-                                      ///< came next; -1: none
+    NodeIndex other = -1;             ///< the node it waited for: of a planned reduction the replica that works the
+                                      ///< longest, then the one whose part or sum came next; -1: none
     int line = no_line;               ///< of a planned reduction the queue that it left last (Problem::line_names): the
                                       ///< line from there, or the uplink or downlink that held it longer
 };
@@ -61,7 +62,8 @@ struct IdleReport {
 /// - P running, and all before P was ready: `activation` if X is a forward or a loss, else `gradient`.
 /// Before a node's first operation all that lies before its transfer was handed over is `fill_drain`. After its last:
 /// `fill_drain` until its stage begins to all-reduce, `all_reduce`, `optimizer`, `fill_drain` to the barrier; for a
-/// node without operations the same with `unused` instead of `fill_drain`.
+/// node without operations the same with `unused` instead of `fill_drain`. Where reductions are planned `replica` until
+/// the last of its stage's nodes has worked, before which no sum can be whole, and `all_reduce` from then on.
 /// Without a transfer (same node) P's end is X's arrival. Whatever else it waited for: `node_down` for as long as spans
 /// say that the node was down, also of a node that the plan leaves out for that.
 /// The iteration ends at timeline.iteration_s, or with the last span if that is later (incomplete timelines).

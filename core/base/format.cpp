@@ -84,6 +84,7 @@ std::string format_seconds(double seconds) {
 
 namespace {
 constexpr double nothing = 1e-9, least_percent = 0.01;  // below 1e-9 a share is what rounding left over
+constexpr double many_fold = 9;                         // from +900 % on nobody reads a change as a share
 }
 
 std::string format_percent(double fraction) {
@@ -96,6 +97,7 @@ std::string format_percent(double fraction) {
 
 std::string format_change(double fraction) {
     if (std::abs(fraction * 100) < least_percent) return format_percent(0);
+    if (fraction >= many_fold) return with_unit(format_number(1 + fraction), "\xC3\x97");
     return (fraction > 0 ? "+" : "") + format_percent(fraction);
 }
 

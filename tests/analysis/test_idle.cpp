@@ -143,7 +143,8 @@ private Q_SLOTS:
     }
 
     /// Stage 1 on A, B and C sums in a chain to C and back: C is done first, with one F and B at 4.5-6.5 and so on;
-    /// what each waits for is its neighbour in the chain, and B for C once it has A's part.
+    /// what each waits for is its neighbour in the chain, and B for C once it has A's part; before that B and C, which
+    /// have no work, wait for A's, since no sum is whole without it.
     void a_planned_reduction_names_the_replica() {
         auto problem = examples::toy({"D", "A", "B", "C"}, 2, 2, 1);
         problem.plan_reductions = problem.shared_links = true;
@@ -153,17 +154,20 @@ private Q_SLOTS:
         plan.reductions = {{}, {{1, PieceForm::tree, 2, {1, 2, 2}, {1, 2, 2}}}};
         // A's B ends at 7.5 and its part is at B at 9.5, at C at 11.5; B has the sum at 13.5, A at 15.5.
         const auto report = explain_idle(problem, plan, evaluate(problem, plan));
-        const auto waits = [&](NodeIndex node) {
+        const auto waits = [&](NodeIndex node, IdleCause cause = IdleCause::all_reduce) {
             std::vector<std::tuple<double, double, NodeIndex>> found;
             for (const auto& gap : report.gaps)
-                if (gap.node == node && gap.cause == IdleCause::all_reduce)
+                if (gap.node == node && gap.cause == cause)
                     found.emplace_back(gap.start_s, gap.end_s, gap.other);
             return found;
         };
         using Waits = std::vector<std::tuple<double, double, NodeIndex>>;
         QVERIFY(waits(1) == (Waits{{7.5, 15.5, 2}}));
-        QVERIFY(waits(2) == (Waits{{0, 9.5, 1}, {9.5, 13.5, 3}}));
-        QVERIFY(waits(3) == (Waits{{0, 11.5, 2}}));
+        QVERIFY(waits(2) == (Waits{{7.5, 9.5, 1}, {9.5, 13.5, 3}}));
+        QVERIFY(waits(3) == (Waits{{7.5, 11.5, 2}}));
+        QVERIFY(waits(1, IdleCause::replica).empty());
+        QVERIFY(waits(2, IdleCause::replica) == (Waits{{0, 7.5, 1}}));
+        QVERIFY(waits(3, IdleCause::replica) == (Waits{{0, 7.5, 1}}));
         const auto lines = [&](const IdleReport& told, NodeIndex node) {
             std::vector<std::string> names;
             for (const auto& gap : told.gaps)
@@ -234,7 +238,7 @@ private Q_SLOTS:
         }
         for (const auto cause :
              {IdleCause::fill_drain, IdleCause::activation, IdleCause::gradient, IdleCause::link, IdleCause::memory,
-              IdleCause::collision, IdleCause::all_reduce, IdleCause::optimizer, IdleCause::unused})
+              IdleCause::collision, IdleCause::replica, IdleCause::all_reduce, IdleCause::optimizer, IdleCause::unused})
             QVERIFY2(seen[static_cast<std::size_t>(cause)] > 0, to_string(cause).data());
     }
 

@@ -54,6 +54,8 @@ private Q_SLOTS:
         QCOMPARE(plain(format_percent(0.312)), QStringLiteral("31.2_%"));
         QCOMPARE(plain(format_change(0.125)), QStringLiteral("+12.5_%"));
         QCOMPARE(plain(format_change(-0.04)), QStringLiteral("-4.00_%"));
+        QCOMPARE(plain(format_change(8.98)), QStringLiteral("+898_%"));
+        QCOMPARE(plain(format_change(82.86)), QString::fromUtf8("83.9_×"));
     }
     void small_shares_are_no_row_of_zeros() {
         QCOMPARE(plain(format_percent(0)), QStringLiteral("0_%"));

@@ -10,7 +10,7 @@
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
-#include "views/theme/elided_combo.h"
+#include "views/theme/brief_combo.h"
 #include "views/theme/elided_edit.h"
 #include "views/topology/edits.h"
 
@@ -333,9 +333,9 @@ private Q_SLOTS:
         QVERIFY(picture(field) == picture(plain));
     }
 
-    void long_choices_end_in_an_ellipsis() {
+    void a_brief_choice_shows_its_first_words() {
         QWidget window;
-        ElidedCombo box(&window);
+        BriefCombo box(&window);
         QComboBox plain(&window);
         box.addItem("Run 2, Quick start, full pipeline, skippipe-joint, finished");
         plain.addItem(box.currentText());
@@ -346,7 +346,7 @@ private Q_SLOTS:
         window.show();
         QVERIFY(QTest::qWaitForWindowExposed(&window));
         const QString seen = box.seen_text();
-        QVERIFY2(seen.startsWith("Run 2, Quick") && seen.endsWith(QChar(0x2026)), qPrintable(seen));
+        QCOMPARE(seen, QString("Run 2"));
         const auto picture = [](QWidget& of) { return of.grab().toImage(); };
         QVERIFY(picture(box) != picture(plain));
         plain.setItemText(0, seen);

@@ -197,6 +197,25 @@ private Q_SLOTS:
         QVERIFY(table.index(0, RunTable::planner).data(RunTable::told_role).isNull());
     }
 
+    /// Where nobody has chosen: runs that tell of each other, not the newest of whatever.
+    void runs_worth_comparing_are_of_one_experiment() {
+        const auto run = [](RunId id, const char* name, int done = 1) {
+            RunInfo info;
+            info.id = id;
+            info.name = name;
+            info.iterations_done = done;
+            return info;
+        };
+        const std::vector<RunInfo> mixed{run(9, "churn"),    run(8, "quick", 0), run(7, "quick"), run(6, "quick"),
+                                         run(5, "authors"),  run(4, "quick"),    run(3, "churn"), run(2, "quick"),
+                                         run(1, "quick")};
+        QCOMPARE(worth_comparing(mixed), (std::vector<RunId>{9, 3}));
+        QCOMPARE(worth_comparing({mixed.begin() + 1, mixed.end()}), (std::vector<RunId>{7, 6, 4, 2}));
+        QCOMPARE(worth_comparing({mixed[0], mixed[1], mixed[4]}), (std::vector<RunId>{9, 8}));
+        QCOMPARE(worth_comparing({mixed[0]}), std::vector<RunId>{9});
+        QVERIFY(worth_comparing({}).empty());
+    }
+
     /// As wide as the list is in a window of 1280 pixels: nothing has to be scrolled to.
     void the_first_columns_fit() {
         RunFeed feed(file_);

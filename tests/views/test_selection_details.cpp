@@ -8,6 +8,7 @@
 #include "tests/views/two_iterations.h"
 #include "views/timeline/colours.h"
 #include "views/timeline/details.h"
+#include "views/timeline/follow.h"
 
 using namespace skippipe;
 
@@ -68,6 +69,58 @@ private Q_SLOTS:
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("3.50 s: %1, for b").arg(cause_words(IdleCause::activation)));
         QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));
+    }
+
+    /// Waits of one cause are one, whomever they were for; who most of it was for is named.
+    void waits_of_one_cause_are_summed() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b", "c", "d"});
+        data->set_stage(0, 2);
+        const auto wait = [&](double start_s, double end_s, int of) {
+            IdleGap gap{.node = NodeIndex(0), .cause = IdleCause::all_reduce, .start_s = start_s, .end_s = end_s};
+            gap.other = NodeIndex(of);
+            data->add(gap, 0);
+        };
+        wait(0, 2, 1);
+        wait(2, 5, 2);
+        data->set_iterations({{0, 10, 10}});
+        data->finish();
+        const QString cause = cause_words(IdleCause::all_reduce);
+        QCOMPARE(value_of(node_details(0, {0, 10, 10}, *data), "Idles"),
+                 QStringLiteral("5.00 s: %1, mostly for c").arg(cause));
+        auto even = std::make_shared<TimelineData>(*data);
+        IdleGap more{.node = NodeIndex(0), .cause = IdleCause::all_reduce, .start_s = 5, .end_s = 7};
+        more.other = NodeIndex(3);
+        even->add(more, 0);
+        even->finish();
+        QCOMPARE(value_of(node_details(0, {0, 10, 10}, *even), "Idles"), QStringLiteral("7.00 s: %1").arg(cause));
+    }
+
+    /// A wait for another replica leads to the work that it ended with, and says whose it is.
+    void a_wait_for_a_replica_leads_to_its_work() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b"});
+        for (const int node : {0, 1}) data->set_stage(node, 2);
+        const auto work = [&](int node, double start_s, double end_s, std::int64_t row) {
+            data->add(Span{SpanKind::backward, NodeIndex(node), -1, StageIndex(2), MicrobatchIndex(static_cast<int>(row)),
+                           start_s, start_s, end_s, 0},
+                      0, 0, row);
+        };
+        work(0, 0, 1, 0);
+        work(1, 2, 4, 1);
+        work(1, 5, 6, 2);
+        IdleGap gap{.node = NodeIndex(0), .cause = IdleCause::replica, .start_s = 1, .end_s = 6};
+        gap.other = NodeIndex(1);
+        data->add(gap, 0);
+        data->set_iterations({{0, 7, 7}});
+        data->finish();
+        const auto place = waited_for(*data, 0, *data->gap_at(0, 3));
+        QVERIFY(place.span != nullptr);
+        QCOMPARE(place.lane, 1);
+        QCOMPARE(place.span->end_s, 6.0);
+        const auto details = gap_details(*data->gap_at(0, 3), "a", *data);
+        QCOMPARE(value_of(details, "Of"), QStringLiteral("b"));
+        QCOMPARE(details.rows.front().value, cause_words(IdleCause::replica));
     }
 
     /// Two nodes serve it: of both together; a wait for one of them counts as that, however many waited.

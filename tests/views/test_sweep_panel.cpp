@@ -103,6 +103,8 @@ private Q_SLOTS:
         type(values, "0, 0.33");
         QTRY_COMPARE(panel.words().text(), QString("2 runs"));
         const auto* field = named<QComboBox>(panel, "sweep_field");
+        QCOMPARE(field->currentText(), QString("Skip ratio (pipeline.skip_ratio)"));
+        QCOMPARE(panel.form().setup().axes, std::vector<std::string>{"pipeline.skip_ratio=0, 0.33"});
         QVERIFY2(field->toolTip().contains("failures.0.rate_per_hour"), qPrintable(field->toolTip()));
         Experiment failing = window.document().experiment();
         failing.failures.push_back({.kind = FailureKind::crash, .target = "any", .rate_per_hour = 2});
@@ -121,6 +123,7 @@ private Q_SLOTS:
         QTRY_COMPARE(panel.start_button().text(), QString("Continue sweep"));
         const auto before = panel.runs();
         QVERIFY2(before.size() < 6, "cancelled too late to tell");
+        QTRY_VERIFY2(panel.words().text().contains("one at a time, at the pace of run"), qPrintable(panel.words().text()));
 
         QTRY_VERIFY(panel.start_button().isEnabled());
         QTest::mouseClick(&panel.start_button(), Qt::LeftButton);
@@ -135,6 +138,7 @@ private Q_SLOTS:
         for (const RunId run : before) QVERIFY(std::count(runs.begin(), runs.end(), run) == 1);
         QCOMPARE(panel.table().rowCount(), 2);
         QCOMPARE(panel.table().item(1, 0)->text(), QString("0.330"));
+        QCOMPARE(panel.table().horizontalHeaderItem(0)->text(), QString("Skip ratio"));
         QVERIFY(panel.table().item(1, 3)->text().startsWith("3 of 3"));
         for (const RunId run : runs) QCOMPARE(window.feed().run(run)->tags, std::vector<std::string>{"sweep"});
 
@@ -199,6 +203,7 @@ private Q_SLOTS:
         QVERIFY2(full.network_s.mean == skips.network_s.mean || verdict.startsWith("Is the skip worth it? It seems"), qPrintable(verdict));
         QVERIFY2(verdict.contains("Chance does as much: over the seeds p ="), qPrintable(verdict));
         QCOMPARE(panel.table().columnCount(), 7);
+        QVERIFY(!panel.table().isColumnHidden(2));
         QVERIFY(!panel.figure().isEnabled());
         panel.target().setText("3");
         QCOMPARE(*panel.worths().rows[0].iterations.most, 3500.0 / (4 * 2 * 32));
@@ -216,6 +221,7 @@ private Q_SLOTS:
         panel.show_runs(all);
         QVERIFY2(panel.words().text().contains("worth it? Nobody knows yet: of skip ratio 0, the loss was read 2 times"),
                  qPrintable(panel.words().text()));
+        QVERIFY2(panel.table().isColumnHidden(2), "a column without any p");
         QVERIFY(panel.table().item(0, 3)->text() == "not measured" && panel.table().item(1, 1)->text().isEmpty());
         panel.show_runs({});
         QVERIFY(panel.table().isHidden() && panel.worths().rows.empty());

@@ -4,10 +4,12 @@
 #include <QComboBox>
 #include <QElapsedTimer>
 #include <QSplitter>
+#include <QTableWidget>
 #include <QtTest>
 
 #include "plugins/planners/all.h"
 #include "tests/views/recorded_runs.h"
+#include "views/idle/idle_panel.h"
 #include "views/idle/what_helps.h"
 #include "views/runs/failure_panel.h"
 #include "views/runs/run_table.h"
@@ -63,6 +65,23 @@ private Q_SLOTS:
         QTest::mouseClick(page.network().viewport(), Qt::LeftButton, {}, {3, 3});
         QVERIFY(window->selection().now().empty() && timeline.selected().span == nullptr);
         QVERIFY(!way_in_design());
+    }
+
+    /// The longest bar reaches well into its track, be it 6 or 62 % of the time, and a tip says what a whole one is.
+    void bars_of_causes_are_seen() {
+        IdlePanel panel;
+        panel.resize(420, 260);
+        const auto* table = panel.findChild<QTableWidget*>();
+        std::array<double, idle_causes> shares{};
+        for (const auto& [longest, whole] : {std::pair{0.06, 0.1}, {0.19, 0.2}, {0.43, 0.5}, {0.62, 1.0}}) {
+            shares[0] = 0.01, shares[3] = longest;
+            panel.show_shares("Why", shares);
+            QCOMPARE(table->rowCount(), 2);
+            QCOMPARE(table->item(0, 1)->data(Qt::UserRole).toDouble(), longest / whole);
+            QCOMPARE(table->item(1, 1)->data(Qt::UserRole).toDouble(), 0.01 / whole);
+            QVERIFY2(plain(table->item(0, 1)->toolTip()).contains(QString("%1 %").arg(100 * whole)),
+                     qPrintable(table->item(0, 1)->toolTip()));
+        }
     }
 
     /// In a large window what the lanes do not need is given to what stands above them, unless somebody drew the edge.
@@ -235,7 +254,11 @@ private Q_SLOTS:
         window->selection().select({.nodes = {"node-2"}});
         QVERIFY2(!selection_words(page).contains(words), "the answer is about another node");
         QTRY_VERIFY_WITH_TIMEOUT(selection_words(page).contains("node-2 twice as fast: "), patient_ms);
-        window->selection().select({.stage = 1});
+        window->selection().select({.stage = 1});  // as of the run as a whole
+        QVERIFY(!selection_words(page).contains("node-2 twice as fast: "));
+        QTRY_VERIFY_WITH_TIMEOUT(selection_words(page).contains("Would help"), patient_ms);
+        QVERIFY(!selection_words(page).contains("one microbatch more"));
+        window->selection().select({.microbatch = 1});
         QVERIFY(!selection_words(page).contains("Would help"));
     }
 

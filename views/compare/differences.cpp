@@ -35,6 +35,7 @@ struct Kind {
     Compared compared = Compared::ratio;
     bool varies_by_seed = false;  ///< as losses do: small changes say nothing
 };
+constexpr double hardly = 0.01, hardly_points = 0.005;  ///< so small a difference is neither better nor worse
 constexpr Kind less_is_better{DifferenceSection::results, Better::smaller};
 constexpr Kind loss{DifferenceSection::results, Better::smaller, Compared::ratio, true};
 constexpr Kind share_of_time{DifferenceSection::results, Better::smaller, Compared::points};
@@ -62,6 +63,13 @@ qsizetype best_of(const std::vector<const RunData*>& runs, const Value& value, B
     return runs.size() > 2 ? best : -1;
 }
 
+/// Plans of one search differ by as much, and losses by more where another seed may be why.
+bool is_worth_telling(double now, double base, Kind kind) {
+    if (kind.varies_by_seed) return !seeds_may_explain(now, base);
+    const double apart = std::abs(now - base);
+    return kind.compared == Compared::points ? apart >= hardly_points : apart >= hardly * std::abs(base);
+}
+
 template <class Value, class Words>
 DifferenceRow metric(const QString& name, const std::vector<const RunData*>& runs, const Value& value,
                      const Words& words, Kind kind) {
@@ -73,7 +81,7 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     for (const auto* run : runs) {
         const Number now = value(*run);
         row.values << (now ? words(*now) : QString{});
-        const bool is_sure = !kind.varies_by_seed || !now || !base || !seeds_may_explain(*now, *base);
+        const bool is_sure = now && base && is_worth_telling(*now, *base, kind);
         const bool differs = run != runs.front() && now && base && *now != *base;
         row.deltas << (!differs                            ? QString{}
                        : kind.compared == Compared::points ? change_in_points(*now - *base)
@@ -184,6 +192,19 @@ bool train_the_same(const std::vector<const RunData*>& runs) {
     });
 }
 
+namespace {
+
+/// What trains another model than the baseline, or on other data, is neither better nor worse; then none is the best.
+void leave_out_other_work(DifferenceRow& row, const std::vector<const RunData*>& runs) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (train_the_same({runs.front(), runs[i]})) continue;
+        row.verdicts[i] = Verdict::none;
+        row.best = -1;
+    }
+}
+
+}  // namespace
+
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) {
     std::vector<DifferenceRow> rows;
     if (runs.empty()) return rows;
@@ -246,11 +267,8 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     }
     finish(state);
     rows.push_back(std::move(state));
-    if (!train_the_same(runs))  // neither better nor worse: it is other work
-        for (auto& row : rows) {
-            std::fill(row.verdicts.begin(), row.verdicts.end(), Verdict::none);
-            row.best = -1;
-        }
+    for (auto& row : rows)
+        if (row.is_metric) leave_out_other_work(row, runs);
     std::erase_if(rows, [](const DifferenceRow& row) {
         return row.is_metric && std::all_of(row.values.begin(), row.values.end(), [](auto& v) { return v.isEmpty(); });
     });

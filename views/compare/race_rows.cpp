@@ -2,10 +2,12 @@
 #include "views/compare/race_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include <QObject>
 
+#include "core/analysis/ranking.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
@@ -15,14 +17,18 @@ namespace {
 
 QString work_words(double x, WorkAxis axis) { return QString::fromStdString(format_work(x, axis)); }
 
+bool is_time(WorkAxis axis) { return axis == WorkAxis::network_time || axis == WorkAxis::machine_time; }
+
 template <class Words>
 QString spread_words(const Spread& spread, const Words& words) {
-    return spread.deviation ? QObject::tr("%1 ± %2").arg(words(*spread.mean), words(*spread.deviation))
-                            : words(*spread.mean);
+    return spread.deviation ? mean_and_deviation(*spread.mean, *spread.deviation, words)
+                            : words(*spread.mean, *spread.mean);
 }
 
-Verdict verdict_of(const Spread& spread) {
-    if (!spread.share || *spread.share == 1 || (spread.p && *spread.p >= significant_p)) return Verdict::none;
+/// `may_be_chance`: where no test says whether it is.
+Verdict verdict_of(const Spread& spread, bool may_be_chance) {
+    if (!spread.share || *spread.share == 1 || (spread.p ? *spread.p >= significant_p : may_be_chance))
+        return Verdict::none;
     return *spread.share < 1 ? Verdict::better : Verdict::worse;
 }
 
@@ -30,12 +36,14 @@ Verdict verdict_of(const Spread& spread) {
 QString arrival_words(const RaceGroup& group, WorkAxis axis) {
     if (!group.by) return QObject::tr("not reached");
     if (group.to_target.values.size() < group.there) return QObject::tr("by %1").arg(work_words(*group.by, axis));
-    return spread_words(group.to_target, [axis](double x) { return work_words(x, axis); });
+    return spread_words(group.to_target, [axis](double x, double beside) {
+        return is_time(axis) && x != beside ? duration_beside(x, beside) : work_words(x, axis);
+    });
 }
 
 QString common_words(const RaceGroup& group) {
     if (!group.is_whole(group.at_common)) return QObject::tr("not measured");
-    return spread_words(group.at_common, [](double y) { return three_digits(y); });
+    return spread_words(group.at_common, [](double y, double) { return three_digits(y); });
 }
 
 /// What the table cannot tell, and why.
@@ -74,6 +82,21 @@ QString row_name(const QString& words, const std::vector<const RunData*>& runs, 
     return QObject::tr("%1: %2").arg(capitalised(numbers), words);
 }
 
+/// The difference is none in three digits.
+bool is_as_long(const Spread& spread) { return spread.share && std::abs(*spread.share - 1) < 0.005; }
+
+bool may_be_seeds(const Spread& spread, const Spread& baseline) {
+    return spread.mean && baseline.mean && seeds_may_explain(*spread.mean, *baseline.mean);
+}
+
+/// Whether a group's runs may be held against the baseline's: they train the same model on the same data.
+bool trains_as(const std::vector<const RunData*>& runs, const RaceGroup& baseline, const RaceGroup& group) {
+    std::vector<const RunData*> both;
+    for (const auto* some : {&baseline, &group})
+        for (const std::size_t run : some->runs) both.push_back(runs[run]);
+    return train_the_same(both);
+}
+
 /// So many parameters that a row is read at a glance; all of them are its details.
 RaceCell name_cell(const QString& name) {
     constexpr qsizetype most = 4;
@@ -98,7 +121,6 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     if (!race.common_x) return table;
     table.target = race.target;
     const bool same = train_the_same(runs);
-    const auto judged = [same](const Spread& spread) { return same ? verdict_of(spread) : Verdict::none; };
     const QString loss = three_digits(*race.target), at = work_words(*race.common_x, choice.x);
     const auto axis_words = describe(choice.x);
     const QString axis = QString::fromUtf8(axis_words.data(), static_cast<qsizetype>(axis_words.size()));
@@ -110,18 +132,20 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
         const auto &reach = group.to_target, &value = group.at_common;
         const auto apart =
             value.mean && race.groups[0].at_common.mean ? *value.mean - *race.groups[0].at_common.mean : 0;
-        const bool first = g == 0;
+        const bool first = g == 0, judged = trains_as(runs, race.groups.front(), group);
+        const Verdict soon = judged ? verdict_of(reach, is_as_long(reach)) : Verdict::none;
+        const Verdict low = judged ? verdict_of(value, may_be_seeds(value, race.groups.front().at_common)) : Verdict::none;
         table.first_runs.push_back(runs[group.runs.front()]->info.id);
         table.rows.push_back({name_cell(row_name(names[static_cast<qsizetype>(g)], runs, group)),
                               {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
-                              {arrival_words(group, choice.x), judged(reach)},
-                              {first || !reach.share ? QString{} : three_digits(*reach.share), judged(reach)},
+                              {arrival_words(group, choice.x), soon},
+                              {first || !reach.share ? QString{} : three_digits(*reach.share), soon},
                               {chance_words(reach.p)},
-                              {common_words(group), judged(value)},
+                              {common_words(group), low},
                               {first || !value.share ? QString{}
                                                      : (apart < 0 ? QString::fromUtf8("−") : QStringLiteral("+")) +
                                                            three_digits(std::abs(apart)),
-                               judged(value)},
+                               low},
                               {chance_words(value.p)}});
     }
     const bool any_several = std::any_of(race.groups.begin(), race.groups.end(),
@@ -132,7 +156,9 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     table.words = QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
                   (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +
                   (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) +
-                  (same ? QString{} : QObject::tr(" Other models or data: nothing is better or worse.")) +
+                  (same ? QString{}
+                       : QObject::tr(" What trains another model than the first row, or on other data, is neither better "
+                                     "nor worse.")) +
                   unknown_words(race);
     return table;
 }

@@ -9,13 +9,20 @@
 
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
 
-constexpr int axis_field_width = 230, setup_number_width = 76, most_seeds = 1000, most_parallel = 64,
+constexpr int axis_field_width = 280, setup_number_width = 76, most_seeds = 1000, most_parallel = 64,
               most_draw_seed = 1'000'000;
 enum How { every_combination, random_draws };
+
+/// "Skip ratio (pipeline.skip_ratio)": what it is called here, and in files and commands.
+QString field_words(const QString& field) {
+    const QString pointer = '/' + QString(field).replace('.', '/');
+    return QStringLiteral("%1 (%2)").arg(place_words(pointer.toStdString()), field);
+}
 
 }  // namespace
 
@@ -98,16 +105,24 @@ void SweepForm::set_fields(const std::vector<std::string>& fields) {
     fields_ = names;
     for (auto& axis : axes_) {
         const QSignalBlocker quiet(axis.field);
-        const QString text = axis.field->currentText();
-        axis.field->clear();
-        axis.field->addItems(fields_);
-        axis.field->setEditText(text);
+        show_field(axis, field_of(axis));
     }
+}
+
+void SweepForm::show_field(Axis& axis, const QString& field) const {
+    axis.field->clear();
+    for (const QString& one : fields_) axis.field->addItem(field_words(one), one);
+    axis.field->setEditText(fields_.contains(field) ? field_words(field) : field);
+}
+
+QString SweepForm::field_of(const Axis& axis) {
+    const int chosen = axis.field->findText(axis.field->currentText());
+    return chosen >= 0 ? axis.field->itemData(chosen).toString() : axis.field->currentText().trimmed();
 }
 
 void SweepForm::add_axis(const QString& field, const QString& values) {
     const auto same = std::find_if(axes_.begin(), axes_.end(), [&](const Axis& axis) {
-        return !field.isEmpty() && axis.field->currentText() == field;
+        return !field.isEmpty() && field_of(axis) == field;
     });
     if (same != axes_.end()) return same->values->setText(values);
     Axis axis{new QWidget, new QComboBox, new QLineEdit, new QToolButton};
@@ -116,14 +131,13 @@ void SweepForm::add_axis(const QString& field, const QString& values) {
     row->setSpacing(size::gap);
     axis.field->setEditable(true);
     axis.field->setInsertPolicy(QComboBox::NoInsert);
-    axis.field->addItems(fields_);
     axis.field->completer()->setFilterMode(Qt::MatchContains);
     axis.field->completer()->setCompletionMode(QCompleter::PopupCompletion);
-    axis.field->setEditText(field);
+    show_field(axis, field);
     axis.field->lineEdit()->setPlaceholderText(tr("Field, as pipeline.planner"));
     axis.field->setAccessibleName(tr("Field that varies"));
     axis.field->setToolTip(
-        tr("Any field of the document. Failure rates: add a failure with a rate in Design; then "
+        tr("Any field of the document, by its name in files. Failure rates: add a failure with a rate in Design; then "
            "failures.0.rate_per_hour is one"));
     axis.field->setObjectName("sweep_field");
     axis.field->setFixedWidth(axis_field_width);
@@ -153,7 +167,7 @@ void SweepForm::add_axis(const QString& field, const QString& values) {
 SweepSetup SweepForm::setup() const {
     SweepSetup setup;
     for (const auto& axis : axes_) {
-        const QString field = axis.field->currentText().trimmed(), values = axis.values->text().trimmed();
+        const QString field = field_of(axis), values = axis.values->text().trimmed();
         if (!field.isEmpty() && !values.isEmpty()) setup.axes.push_back((field + '=' + values).toStdString());
     }
     setup.seeds = seeds_->value();

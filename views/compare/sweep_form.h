@@ -40,6 +40,8 @@ private:
         QLineEdit* values;
         QToolButton* remove;
     };
+    void show_field(Axis& axis, const QString& field) const;
+    static QString field_of(const Axis& axis);
     QSpinBox* number(const QString& name, const char* object, int least, int most, int value) const;
     void follow_how();
 

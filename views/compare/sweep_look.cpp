@@ -7,6 +7,7 @@
 
 #include "core/base/statistics.h"
 #include "views/theme/numbers.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -19,13 +20,14 @@ void add_figure(SweepColumn& column, const std::vector<double>& values, const Wo
     if (!middle)
         column.words << QString{};
     else
-        column.words << (values.size() < 2
-                             ? words(*middle)
-                             : words(*middle) + QString::fromUtf8(" ± ") + words(standard_deviation(values)));
+        column.words << (values.size() < 2 ? words(*middle, *middle)
+                                           : mean_and_deviation(*middle, standard_deviation(values), words));
 }
 
 SweepColumn field_column(const std::string& field, const std::vector<SweepRow>& rows, std::size_t place) {
-    SweepColumn column{QString::fromStdString(field), false, {}, {}, {}};
+    std::string pointer = '/' + field;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    SweepColumn column{place_words(pointer), false, {}, {}, {}};
     const bool numbers =
         std::all_of(rows.begin(), rows.end(), [&](const SweepRow& row) { return row.settings[place].is_number(); });
     for (const auto& row : rows) {
@@ -57,9 +59,11 @@ SweepLook look_of(const std::vector<std::string>& fields, const std::vector<Swee
     SweepColumn iteration{QObject::tr("Iteration"), true, {}, {}, {}}, loss{QObject::tr("Loss"), true, {}, {}, {}},
         money{QObject::tr("Money"), true, {}, {}, {}};
     for (const auto& row : rows) {
-        add_figure(iteration, row.iteration_s, [](double s) { return duration(s); });
-        add_figure(loss, row.losses, [](double v) { return QString::number(v, 'f', 4); });
-        add_figure(money, row.money, [](double v) { return three_digits(v); });
+        add_figure(iteration, row.iteration_s, [](double s, double mean) {
+            return s == mean ? duration(s) : duration_beside(s, mean);
+        });
+        add_figure(loss, row.losses, [](double v, double) { return QString::number(v, 'f', 4); });
+        add_figure(money, row.money, [](double v, double) { return three_digits(v); });
         look.done << QObject::tr("%1 of %2").arg(row.done).arg(row.points);
         look.runs.push_back(row.runs);
     }

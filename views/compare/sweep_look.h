@@ -12,13 +12,11 @@ namespace skippipe {
 
 /// A column: a field that varies, or a figure.
 struct SweepColumn {
-    QString name;
+    QString name;  ///< "Skip ratio"
     bool is_figure = false;
     QStringList words;  ///< one a row; empty: the row has none
     std::vector<std::optional<double>>
         values;  ///< one a row; of a field that is no number, its words' place in `choices`
-    /// "skip ratio" of "pipeline.skip_ratio".
-    QString short_name() const { return name.section('.', -1).replace('_', ' '); }
     QStringList choices;  ///< of a field that is no number: its words, each once
 };
 

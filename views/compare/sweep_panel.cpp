@@ -241,7 +241,24 @@ QString SweepPanel::counted() const {
     if (static_cast<std::size_t>(done) == count) return words + tr("; all are done");
     if (done > 0) words += done == 1 ? tr("; 1 is done") : tr("; %1 are done").arg(done);
     if (taken > 0) words += taken == 1 ? tr(", 1 is under way") : tr(", %1 are under way").arg(taken);
-    return words;
+    return words + expected();
+}
+
+/// "; about 12 min of one run at a time, by the pace of run 5": the last one of this name says how long they take.
+QString SweepPanel::expected() const {
+    if (sweeper_.is_running()) return {};
+    const RunInfo* like = nullptr;
+    for (const auto& run : feed_.runs())
+        if (run.name == document_.experiment().name && run.machine_s > 0 && run.iterations_done > 0 &&
+            (like == nullptr || run.id > like->id))
+            like = &run;
+    if (like == nullptr) return {};
+    double iterations = 0;
+    for (std::size_t i = 0; i < points_->size(); ++i)
+        iterations += (*points_)[i].experiment.training.iterations * (1 - (i < states_.size() ? states_[i].share : 0));
+    return tr("; about %1, one at a time, at the pace of run %2")
+        .arg(duration(iterations * like->machine_s / like->iterations_done))
+        .arg(like->id);
 }
 
 /// What is left goes as quickly as what was done since the start.
@@ -287,7 +304,7 @@ void SweepPanel::make_table() {
     table_->setColumnCount(static_cast<int>(look_.columns.size()) + 2);
     table_->setRowCount(look_.rows());
     QStringList heads;
-    for (const auto& column : look_.columns) heads << column.short_name();
+    for (const auto& column : look_.columns) heads << column.name;
     table_->setHorizontalHeaderLabels(heads << tr("Done") << tr("Runs"));
     for (int r = 0; r < look_.rows(); ++r) {
         const bool best = look_.is_front[static_cast<std::size_t>(r)];

@@ -70,6 +70,7 @@ private:
     void choose(int row);
     double share_done() const;
     QString counted() const;
+    QString expected() const;
     QString time_left() const;
 
     const Document& document_;

@@ -184,7 +184,7 @@ void ParallelPlot::draw_axes(QPainter& painter) const {
             (width() - 2 * plot_edge) / std::max(1.0, static_cast<double>(look().columns.size()) - 1) / 2;
         const double room = std::min(2 * half - size::unit, 2 * plot_edge - size::unit);
         painter.setPen(theme().text);
-        draw_elided(painter, {x - room / 2, 2, room, 14}, Qt::AlignHCenter | Qt::AlignVCenter, column.short_name());
+        draw_elided(painter, {x - room / 2, 2, room, 14}, Qt::AlignHCenter | Qt::AlignVCenter, column.name);
         painter.setPen(theme().text_2);
         for (qsizetype i = 0; i < column.choices.size(); ++i) {  // beside the axis, on the side where there is room
             const double y = place_y(column, static_cast<double>(i));

@@ -19,6 +19,7 @@
 #include "views/curves/equal_words.h"
 #include "views/curves/plot.h"
 #include "views/runs/run_marks.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
@@ -344,7 +345,7 @@ void CurvePanel::show_key() {
             if (keyed_.size() > most) continue;
             html += QStringLiteral("%1&nbsp;%2&emsp; ")
                         .arg(curve.marks ? run_disc_html(curve.run) : run_swatch_html(curve.run),
-                             curve.name.toHtmlEscaped().replace(' ', "&nbsp;"));
+                             unbroken_html(curve.name));
         }
     if (keyed_.size() < 2) keyed_.clear(), html.clear();
     if (keyed_.size() > most) html += tr("and %1 more").arg(keyed_.size() - most);

@@ -21,7 +21,16 @@ namespace {
 constexpr int narrowest_bar = 20, number_width = 76;
 constexpr int cause_bar = 12, low_row = 19;  ///< pixels; rows are as low where else some would not be seen
 constexpr int least_width = 316;             ///< the longest cause is written out
-constexpr int share_role = Qt::UserRole, cause_role = Qt::UserRole + 1;
+constexpr int share_role = Qt::UserRole,  // of a whole bar
+              cause_role = Qt::UserRole + 1;
+
+/// What a whole bar is, as a share of the time: short bars could not be told apart, and where each panel had its own
+/// longest they could not be compared.
+double whole_bar(double largest) {
+    for (const double whole : {0.1, 0.2, 0.5})
+        if (largest <= whole) return whole;
+    return 1;
+}
 
 /// Draws a cause's share of the time as a bar of its colour.
 class BarDelegate final : public QStyledItemDelegate {
@@ -119,12 +128,14 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return shares[a] > shares[b]; });
     const auto count = static_cast<int>(std::count_if(shares.begin(), shares.end(), [](double s) { return s > 5e-6; }));
     table_->setRowCount(count);
+    const double whole = count > 0 ? whole_bar(shares[order[0]]) : 1;
     for (int row = 0; row < count; ++row) {
         const auto cause = order[static_cast<std::size_t>(row)];
         auto* words = new QTableWidgetItem(cause_words(static_cast<IdleCause>(cause)));
         words->setToolTip(words->text());
         auto* bar = new QTableWidgetItem;
-        bar->setData(share_role, shares[cause]);  // of the time: a whole bar is all of it
+        bar->setData(share_role, shares[cause] / whole);
+        bar->setToolTip(tr("A whole bar is %1 of the time").arg(whole_percent(whole)));
         bar->setData(cause_role, static_cast<int>(cause));
         auto* number = new QTableWidgetItem(percent(shares[cause]));
         number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);

@@ -111,7 +111,12 @@ SplitTable::SplitTable(const QString& name, QWidget* parent)
     legend_->setContentsMargins(size::gap + 3, size::unit, size::gap, size::unit);
     legend_->setTextFormat(Qt::RichText);
     make_plain(*table_, name);
-    table_->horizontalHeader()->hide();
+    table_->setHorizontalHeaderLabels({QString{}, tr("Works and waits"), tr("Idle")});
+    table_->horizontalHeader()->setHighlightSections(false);
+    table_->horizontalHeader()->setFixedHeight(split_row);
+    table_->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table_->horizontalHeaderItem(1)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table_->horizontalHeaderItem(2)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     table_->verticalHeader()->setDefaultSectionSize(split_row);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -141,7 +146,7 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
 void SplitTable::explain() {
     const auto entry = [this](std::optional<IdleCause> cause, const QString& words) {
         return swatch_html(cause, devicePixelRatioF()) + QStringLiteral("&nbsp;") +
-               words.toHtmlEscaped().replace(' ', QStringLiteral("&nbsp;"));
+               unbroken_html(words);
     };
     QStringList entries{entry(std::nullopt, tr("Works"))};
     for (const auto cause : causes_by_length(sum_)) {

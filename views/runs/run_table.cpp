@@ -2,6 +2,8 @@
 #include "views/runs/run_table.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include <QDateTime>
 #include <QIcon>
@@ -68,6 +70,21 @@ QString run_told(const RunInfo& run) {
     if (run.skip_ratio) words << QObject::tr("skip %1").arg(*run.skip_ratio, 0, 'g', 3);
     words << QObject::tr("seed %1").arg(run.seed) << QString::fromStdString(run.planner);
     return words.join(QStringLiteral(", "));
+}
+
+std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs) {
+    constexpr std::size_t most = 4, least = 2;
+    std::map<std::string, std::vector<RunId>> by_name;
+    for (const auto& run : runs)
+        if (run.iterations_done > 0) by_name[run.name].push_back(run.id);
+    std::vector<RunId> chosen;
+    for (const auto& run : runs) {
+        const auto& alike = by_name[run.name];
+        if (alike.size() >= least) 
+            return {alike.begin(), std::next(alike.begin(), static_cast<std::ptrdiff_t>(std::min(alike.size(), most)))};
+        if (chosen.size() < least) chosen.push_back(run.id);
+    }
+    return chosen;
 }
 
 void RunTable::set_runs(const std::vector<RunInfo>& runs) {

@@ -100,5 +100,8 @@ QString run_title(const RunInfo& run);
 /// What tells it from runs of the same name, what differs most often first: "skip 0.33, seed 2, gpipe"; of one that
 /// did not finish also that.
 QString run_told(const RunInfo& run);
+/// What is compared where nobody has chosen: of the newest experiment that was trained more than once the four newest
+/// runs, since they tell of each other; else the two newest runs. `runs`: newest first.
+std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs);
 
 }  // namespace skippipe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Numbers as the window writes them: three significant digits, SI prefixes, a thin space before the unit.
 #pragma once
+#include <cmath>
 #include <optional>
 
 #include <QString>
@@ -26,6 +27,13 @@ QString chance_words(const std::optional<double>& p);
 QString tick(double seconds, double step);
 /// A time in the unit of the largest one beside it, so that an axis has one unit: "0.915 s" beside 2.24 s.
 QString duration_beside(double seconds, double largest_s);
+/// A mean and the deviation around it: "18.5 s ± 0.0712 s"; "18.5 s ± < 0.1 %" where it is not seen in three digits.
+/// `words` of both, the second given the first one's value, beside which it is told.
+template <class Words>
+QString mean_and_deviation(double mean, double deviation, const Words& words) {
+    const bool is_seen = std::abs(deviation) >= 0.001 * std::abs(mean);
+    return words(mean, mean) + QStringLiteral(" ± ") + (is_seen ? words(deviation, mean) : QStringLiteral("< 0.1\u2009%"));
+}
 /// A quantity with the prefix that `beside` would have.
 QString quantity_beside(double value, double beside, const QString& unit);
 /// A tick of a time axis that ends at `largest_s`, all of whose ticks have one unit.
@@ -34,6 +42,8 @@ QString tick_beside(double seconds, double step_s, double largest_s);
 double nice_step_beside(double least_s, double largest_s);
 /// The words with spaces at which no line breaks; rich text knows no thin one.
 QString unbroken(QString words);
+/// As rich text, at whose hyphens no line breaks either.
+QString unbroken_html(const QString& words);
 /// A tick of an axis of plain numbers whose ticks are `step` apart, with as many digits as tell it from the next one;
 /// prefixes where `largest` of the axis is at least 10,000: "1.25 M".
 QString number_tick(double value, double step, double largest);

@@ -172,7 +172,8 @@ Details gap_details(const LaneGap& gap, const std::string& node, const TimelineD
     rows.push_back({{}, why_idle(gap)});
     if (gap.other >= 0 && gap.cause != IdleCause::all_reduce &&
         static_cast<std::size_t>(gap.other) < data.lanes().size())
-        rows.push_back({QObject::tr("From"), name_of(gap.other, data), DetailLink::node});
+        rows.push_back({gap.cause == IdleCause::replica ? QObject::tr("Of") : QObject::tr("From"),
+                        name_of(gap.other, data), DetailLink::node});
     if (gap.cause == IdleCause::memory && gap.other < 0)
         add_holders(rows, gap, node, data);
     else if (gap.microbatch >= 0)

@@ -71,6 +71,17 @@ Place ended_by(const TimelineData& data, int lane, const LaneGap& gap) {
     return found;
 }
 
+/// The work of another replica that the wait ended with.
+Place last_work(const TimelineData& data, const LaneGap& gap) {
+    Place found;
+    data.visit_spans(gap.start_s, gap.end_s, [&](int where, const LaneSpan& span) {
+        if (where == gap.other && is_compute(span.kind) && span.end_s <= gap.end_s + rounding(gap.end_s) &&
+            (found.span == nullptr || span.end_s > found.span->end_s))
+            found = {where, &span};
+    });
+    return found;
+}
+
 Place waited_for(const TimelineData& data, int lane, const LaneGap& gap) {
     if (gap.cause == IdleCause::all_reduce) {
         Place found;
@@ -82,6 +93,7 @@ Place waited_for(const TimelineData& data, int lane, const LaneGap& gap) {
         });
         return found;
     }
+    if (gap.cause == IdleCause::replica) return last_work(data, gap);
     if (gap.cause == IdleCause::optimizer || gap.cause == IdleCause::node_down || gap.cause == IdleCause::unused)
         return {};
     // A piece of a longer wait ends where the next piece begins: the work that ended all of it.

@@ -42,6 +42,7 @@ QString short_cause_words(IdleCause cause) {
         case IdleCause::memory: return QObject::tr("memory");
         case IdleCause::collision: return QObject::tr("collision");
         case IdleCause::order: return QObject::tr("turn");
+        case IdleCause::replica: return QObject::tr("replica");
         case IdleCause::all_reduce: return QObject::tr("all-reduce");
         case IdleCause::optimizer: return QObject::tr("optimizer");
         case IdleCause::node_down: return QObject::tr("down");

@@ -70,6 +70,7 @@ void TimelinePainter::draw() {
     const int last = std::min(stack_.count - 1, static_cast<int>((stack_.scroll + bottom) / stack_.height));
     lost_times(first, last);
     for (int i = first; i <= last; ++i) row(i);
+    if (view_.compact_) iteration_bounds();
     pinned_rows();
     area();
     way();
@@ -81,6 +82,18 @@ void TimelinePainter::draw() {
     counters();
     moment();
     overview();
+}
+
+/// Where one iteration ends and the next begins; the ruler has them elsewhere.
+void TimelinePainter::iteration_bounds() {
+    double drawn_to = scale_.left;
+    for (const auto& one : view_.data_->iterations()) {
+        const double x = std::floor(scale_.x(one.end_s));
+        if (one.end_s < scale_.begin || one.end_s > scale_.end || x < drawn_to + least_iteration_pixels) continue;
+        box(x, stack_.top, x + 1, stack_.top + std::min(stack_.content_height(), view_.height() - stack_.top),
+            packed(theme_.text, 0.6));
+        drawn_to = x;
+    }
 }
 
 /// They stay above the others, which scroll under them.
@@ -138,7 +151,7 @@ void TimelinePainter::lane_name(int index, double top) {
     }
     if (view_.compact_) {
         if (stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));
-        if (scale_.left > 0) compact_name(lane.name, top, marked);
+        if (scale_.left > 0) compact_name(lane.name, index, top, marked);
         return;
     }
     const double middle = top + (stack_.height - 14) / 2;
@@ -154,9 +167,11 @@ void TimelinePainter::lane_name(int index, double top) {
     list_.PopClipRect();
 }
 
-/// Letters get smaller with the lane, so that every lane is named.
-void TimelinePainter::compact_name(const std::string& name, double top, bool marked) {
+/// Letters get smaller with the lane, so that every lane is named; of lanes that are lower still every second one is,
+/// and what is marked.
+void TimelinePainter::compact_name(const std::string& name, int index, double top, bool marked) {
     constexpr double left = 8, right = 4;
+    if (stack_.height < least_named_lane && index % 2 != 0 && !marked) return;
     const Letters letters = stack_.height >= least_body_lane    ? Letters::body
                             : stack_.height >= least_small_lane ? Letters::small
                                                                 : Letters::tiny;

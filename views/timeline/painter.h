@@ -11,9 +11,11 @@ inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 40;
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
-                        least_named_lane = 9, least_body_lane = 16;
+                        least_named_lane = 9, least_body_lane = 16,
+                        least_stacked_lane = 5;  ///< of several timelines beneath each other
 inline constexpr double stage_chip_end = 27;
 inline constexpr double faint = 0.25;  ///< share of its colour that stays to what does not stand out
+inline constexpr double least_iteration_pixels = 4;
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
 
 /// Draws a timeline's data into ImGui's list; knows nothing of events.
@@ -59,7 +61,8 @@ private:
     float text_width(const std::string& words, Letters letters = Letters::small) const;
     /// Cut at its end where it is wider than `room`.
     std::string elided(std::string words, double room, Letters letters) const;
-    void compact_name(const std::string& name, double top, bool marked);
+    void compact_name(const std::string& name, int index, double top, bool marked);
+    void iteration_bounds();
     void box(double x0, double y0, double x1, double y1, ImU32 colour);
     /// Whether it steps back behind what stands out.
     bool is_faint(int lane, const LaneSpan& span) const { return bright_ && !bright_->fits(lane, span); }

@@ -9,7 +9,6 @@ namespace skippipe {
 namespace {
 
 constexpr double overview_step = 3;
-constexpr double least_iteration_pixels = 4;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -25,8 +26,8 @@ QString lane_words(int lane, const TimelineData& data) {
 /// What some lanes did in an iteration, all together.
 struct Activity {
     AreaStatistics sum;
-    double last_end_s = 0;                                ///< of their work; the iteration's begin: there is none
-    std::map<std::pair<IdleCause, int>, double> waits_s;  ///< by cause and whom they waited for; -1: nobody alone
+    double last_end_s = 0;                               ///< of their work; the iteration's begin: there is none
+    std::map<IdleCause, std::map<int, double>> waits_s;  ///< by whom they waited for; -1: nobody alone
 };
 
 Activity activity(const std::vector<int>& lanes, const IterationTime& one, const TimelineData& data) {
@@ -42,23 +43,35 @@ Activity activity(const std::vector<int>& lanes, const IterationTime& one, const
             // Filling and draining waits for all that come before.
             const bool of_one = gap.cause != IdleCause::fill_drain && gap.other >= 0 &&
                                 static_cast<std::size_t>(gap.other) < data.lanes().size();
-            all.waits_s[{gap.cause, of_one ? gap.other : -1}] +=
+            all.waits_s[gap.cause][of_one ? gap.other : -1] +=
                 std::min(gap.end_s, one.end_s) - std::max(gap.start_s, begin_s);
         });
     return all;
 }
 
-/// "611 ms: Waiting for the all-reduce, for n9", the longest first; `value` says how long.
+/// ", for n9", or ", mostly for n9": whom a wait was for, where most of it was for one.
+QString for_whom(const std::map<int, double>& seconds_for, double whole_s, const TimelineData& data) {
+    constexpr double all = 0.99, most = 0.5;
+    const auto longest = std::max_element(seconds_for.begin(), seconds_for.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (longest->first < 0 || longest->second < most * whole_s) return {};
+    return (longest->second >= all * whole_s ? QObject::tr(", for %1") : QObject::tr(", mostly for %1"))
+        .arg(lane_words(longest->first, data));
+}
+
+/// "611 ms: Waiting for the all-reduce, mostly for n9", the longest cause first; `value` says how long.
 void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineData& data,
                const std::function<QString(double)>& value) {
-    std::vector<std::pair<double, std::pair<IdleCause, int>>> longest;
-    longest.reserve(all.waits_s.size());
-    for (const auto& [what, seconds] : all.waits_s) longest.emplace_back(seconds, what);
+    std::vector<std::pair<double, IdleCause>> longest;
+    for (const auto& [cause, seconds_for] : all.waits_s)
+        longest.emplace_back(std::accumulate(seconds_for.begin(), seconds_for.end(), 0.0,
+                                             [](double sum, const auto& one) { return sum + one.second; }),
+                             cause);
     std::sort(longest.begin(), longest.end(), std::greater<>{});
     for (std::size_t k = 0; k < std::min(most_waits, longest.size()); ++k) {
-        const auto& [seconds, what] = longest[k];
-        QString words = QObject::tr("%1: %2").arg(value(seconds), cause_words(what.first));
-        if (what.second >= 0) words = QObject::tr("%1, for %2").arg(words, lane_words(what.second, data));
+        const auto& [seconds, cause] = longest[k];
+        const QString words = QObject::tr("%1: %2%3").arg(value(seconds), cause_words(cause),
+                                                          for_whom(all.waits_s.at(cause), seconds, data));
         rows.push_back({k == 0 ? QObject::tr("Idles") : QString(QChar(0x00A0)), words, DetailLink::node});
     }
 }

@@ -223,12 +223,15 @@ double TimelineView::moment_in_sight() const {
 }
 
 TimeScale TimelineView::scale() const {
+    const LaneStack lanes = stack();
+    // Timelines beneath each other end in one line, scrolled or not.
+    const double aside = compact_ && (fixed_names_px_ > 0 || lanes.handle(height()).height > 0) ? handle_width + 2 : 0;
     return {zoom_.begin(), zoom_.end(),
             fixed_names_px_ > 0                  ? fixed_names_px_
             : !compact_                          ? names_width
-            : stack().height >= least_named_lane ? compact_names_px_
+            : lanes.height >= least_named_lane   ? compact_names_px_
                                                  : 0.0,
-            std::max(static_cast<double>(width()), names_width + 1)};
+            std::max(width() - aside, names_width + 1)};
 }
 
 TimeScale TimelineView::overview_scale() const {
@@ -254,7 +257,7 @@ LaneStack TimelineView::stack() const {
         tall = count > 0 ? std::clamp(std::floor((height() - top) / count), least_fit_lane_height, most_fit_lane_height)
                          : lane_height;
     if (compact_)
-        tall = count > 0 ? std::clamp((height() - top) / count, least_named_lane, compact_lane_height) : lane_height;
+        tall = count > 0 ? std::clamp((height() - top) / count, least_compact_lane(), compact_lane_height) : lane_height;
     return {top, tall, scroll_, count, layout_.pinned()};
 }
 
@@ -267,8 +270,10 @@ int TimelineView::height_for_all_lanes() const {
                             (fits_lanes() ? layout_.count() * usual_lane_height : stack().content_height()));
 }
 
+double TimelineView::least_compact_lane() const { return fixed_names_px_ > 0 ? least_stacked_lane : least_named_lane; }
+
 int TimelineView::height_for_named_lanes() const {
-    return static_cast<int>(std::ceil(bands().top() + stack().count * least_named_lane));
+    return static_cast<int>(std::ceil(bands().top() + stack().count * least_compact_lane()));
 }
 
 void TimelineView::draw(ImDrawList& list) {

@@ -107,7 +107,7 @@ public:
     bool is_compact() const { return compact_; }
     /// Whether there is a time axis; at first there is. Without it there is nothing else above the lanes.
     void set_has_axis(bool has);
-    /// In which a compact one's lanes are just high enough for their names.
+    /// In which a compact one's lanes are just high enough for their names, or beneath each other to be told apart.
     int height_for_named_lanes() const;
 
 Q_SIGNALS:
@@ -145,6 +145,7 @@ private:
     TimeScale overview_scale() const;
     TimelineBands bands() const;
     LaneStack stack() const;
+    double least_compact_lane() const;
     double lane_top(int lane) const { return stack().lane_top(layout_.row_of(lane)); }
     void lay_out();
     void take_area(TimelineArea area);

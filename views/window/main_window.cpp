@@ -182,12 +182,8 @@ void MainWindow::make_rail(QHBoxLayout& row) {
 void MainWindow::show_workspace(Workspace workspace) {
     if (workspace == watch && watch_->run() == 0 && !feed_.runs().empty())
         watch_->show_run(feed_.running() != nullptr ? feed_.running()->id : feed_.runs().front().id);
-    if (workspace == compare && compare_->list().selected().empty() && !feed_.runs().empty()) {
-        std::vector<RunId> newest;
-        for (const auto& run : feed_.runs())
-            if (newest.size() < 2) newest.push_back(run.id);
-        compare_->list().select(newest);
-    }
+    if (workspace == compare && compare_->list().selected().empty() && !feed_.runs().empty())
+        compare_->list().select(worth_comparing(feed_.runs()));
     pages_->setCurrentIndex(workspace);
     rail_->button(workspace)->setChecked(true);
     bar_->set_is_in_sight(workspace == design);

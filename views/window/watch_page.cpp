@@ -15,7 +15,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "views/theme/elided_combo.h"
+#include "views/theme/brief_combo.h"
 #include "views/theme/elided_label.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -59,7 +59,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       log_(new RunLog(feed)),
       details_(new QTabWidget),
       follow_(new QCheckBox(tr("Follow"))),
-      runs_(new ElidedCombo),
+      runs_(new BriefCombo),
       colour_(new QComboBox),
       rows_(new QSplitter(Qt::Vertical)),
       content_(new QWidget),
@@ -236,9 +236,8 @@ QWidget* WatchPage::timeline_bar() {
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->setSpacing(size::gap);
     runs_->setAccessibleName(tr("Run"));
-    runs_->setMinimumWidth(160);
     runs_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    runs_->setMinimumContentsLength(30);
+    runs_->setMinimumContentsLength(8);
     colour_->addItems({tr("By operation"), tr("By stage"), tr("By microbatch"), tr("By cause")});
     colour_->setToolTip(tr("What the colours of spans and waits tell apart"));
     colour_->setAccessibleName(tr("Colour by"));

@@ -222,11 +222,11 @@ void WatchPage::show_idle() {
     idle_->show_shares(title, data->idle_share);
 }
 
-/// What would help is asked of one node, or of the run where nothing is selected that has facts of its own.
+/// What would help is asked of one node, else of the run, also where a stage is selected.
 void WatchPage::want_help() {
     const auto& now = selection_.now();
     const bool other = timeline_->area() || timeline_->selected().span != nullptr || timeline_->selected_lost();
-    if (!shown_ || !shown_->problem || other || now.nodes.size() > 1 || now.microbatch || now.stage ||
+    if (!shown_ || !shown_->problem || other || now.nodes.size() > 1 || now.microbatch ||
         !now.links.empty())
         return helps_->want_nothing();
     const auto* one = chosen_iteration();
@@ -357,7 +357,7 @@ void WatchPage::share_selection() {
     s.nodes = {lane.name};
     s.microbatch = span != nullptr && span->microbatch >= 0 ? std::optional{span->microbatch} : std::nullopt;
     const bool reduces =
-        span != nullptr ? span->kind == SpanKind::transfer_reduction : gap && gap->cause == IdleCause::all_reduce;
+        span != nullptr ? span->kind == SpanKind::transfer_reduction : gap && (gap->cause == IdleCause::all_reduce || gap->cause == IdleCause::replica);
     s.stage = reduces && lane.stage >= 0 ? std::optional{lane.stage} : std::nullopt;
     selection_.select(s);
 }

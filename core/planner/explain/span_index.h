@@ -32,6 +32,8 @@ public:
     const std::vector<const Span*>& busy(NodeIndex node) const { return busy_[node]; }
     /// Transfers of planned reductions to a node by arrival.
     const std::vector<const Span*>& reduction_arrivals(NodeIndex node) const { return reduction_arrivals_[node]; }
+    /// Of the last operation of a node that has any.
+    double work_end_s(NodeIndex node) const { return busy_[node].back()->end_s; }
     InputSource input_source(const Span& operation) const;
     /// From its ready_s to its start_s, tiled, in order of time; one stretch for each thing the node did or did not do.
     std::vector<WaitInterval> wait_intervals(const Span& operation) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QHelpEvent>
 #include <QStyleOptionComboBox>
@@ -8,25 +9,21 @@
 
 namespace skippipe {
 
-/// A choice whose words end in an ellipsis where there is no room for all of them; its tip has them whole then.
-class ElidedCombo : public QComboBox {
+/// A choice that shows the first of its words, up to a comma, where what is chosen is told beside it anyway: "Run 5".
+/// Its list and its tip have them all.
+class BriefCombo : public QComboBox {
     Q_OBJECT
 public:
     using QComboBox::QComboBox;
-    /// What is seen of the chosen words.
-    QString seen_text() const {
-        QStyleOptionComboBox option;
-        initStyleOption(&option);
-        constexpr int text_margin = 4;
-        const auto room =
-            style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this).width();
-        return fontMetrics().elidedText(currentText(), Qt::ElideRight, room - text_margin);
+    QString seen_text() const { return currentText().section(QStringLiteral(", "), 0, 0); }
+    void showPopup() override {
+        view()->setMinimumWidth(view()->sizeHintForColumn(0) + 2 * view()->style()->pixelMetric(QStyle::PM_ScrollBarExtent));
+        QComboBox::showPopup();
     }
 
 protected:
     bool event(QEvent* event) override {
-        if (event->type() != QEvent::ToolTip || !toolTip().isEmpty() || seen_text() == currentText())
-            return QComboBox::event(event);
+        if (event->type() != QEvent::ToolTip || !toolTip().isEmpty()) return QComboBox::event(event);
         QToolTip::showText(dynamic_cast<QHelpEvent*>(event)->globalPos(), currentText(), this);
         return true;
     }

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What several runs come to, and in what they differ, from their figures alone.
+#include <QtTest>
+
+#include "tests/views/recorded_runs.h"
+#include "views/compare/differences.h"
+#include "views/compare/headlines.h"
+#include "views/runs/parameters.h"
+#include "views/theme/numbers.h"
+#include "views/timeline/colours.h"
+
+using namespace skippipe;
+
+namespace {
+
+/// Which run is best, if any is.
+QString answered(const std::vector<const RunData*>& runs) {
+    const auto answer = headlines(runs).answer;
+    return answer ? plain(to_text(*answer)) : QString{};
+}
+
+/// All headlines, a line each.
+QString said(const std::vector<const RunData*>& runs) {
+    QStringList lines;
+    for (const auto& headline : headlines(runs).cards) lines << plain(to_text(headline));
+    return lines.join('\n');
+}
+
+}  // namespace
+
+class TestDifferences : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    /// Where the best by loss is not the quickest, both are named, with what differs.
+    void the_quickest_run_is_named_beside_the_best() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.info.last_validation_loss = 3, b.info.last_validation_loss = 2, c.info.last_validation_loss = 4;
+        a.info.iteration_s = 1, b.info.iteration_s = 2, c.info.iteration_s = 4;
+        b.experiment.seed = 7;
+        c.experiment.pipeline.planner = "1f1b";
+        const QString words = said({&a, &b, &c});
+        QVERIFY2(words.startsWith("Lowest last validation loss: run 2, 2"), qPrintable(words));
+        QVERIFY2(words.contains("Shortest iteration of the network: run 1, 1.00 s. Run 2 takes 2.00 × as long "
+                                "(seed 7), run 3 4.00 × (planner 1f1b)"),
+                 qPrintable(words));
+        b.info.iteration_s = 0.5;
+        QVERIFY(said({&a, &b, &c}).contains("Shortest iteration of the network: run 2, 500 ms"));  // the best one too
+        a.info.iteration_s = c.info.iteration_s = 0.5;
+        QCOMPARE(headlines({&a, &b, &c}).cards.size(), std::size_t{1});  // none is quicker
+        a.info.iteration_s = 1, c.info.iteration_s = 4;
+        // Losses that differ by less than those of two seeds are no reason.
+        b.info.last_validation_loss = 3.0001, c.info.last_validation_loss = 3.0002;
+        const QString alike = said({&a, &b, &c});
+        QVERIFY2(alike.startsWith("Last validation losses: 3.00. The runs are alike"), qPrintable(alike));
+        QVERIFY2(alike.contains("Shortest iteration of the network: run 2, 500 ms"), qPrintable(alike));
+    }
+
+    /// The loss that all get to, and who is there first; what a run was trained with, whatever its experiment says.
+    void who_is_soonest_at_a_loss_is_named_first() {
+        RunData a, b;
+        a.info.id = 1, b.info.id = 2;
+        a.info.iteration_s = 1, b.info.iteration_s = 4;
+        a.experiment.pipeline.skip_ratio = b.experiment.pipeline.skip_ratio = 0.25;
+        b.experiment.pipeline.planner = "gpipe";
+        b.experiment.pipeline.skip_ratio = 0.33;
+        b.plan.stages = {{NodeIndex(0)}, {NodeIndex(1)}};
+        b.plan.paths = {{MicrobatchIndex(0), {NodeIndex(0), NodeIndex(1)}}};
+        for (auto* run : {&a, &b})
+            for (int i = 0; i <= 10; ++i)
+                run->metrics.push_back(
+                    {.iteration = i, .name = "loss", .value = 6 - 0.3 * i, .network_s = i * *run->info.iteration_s});
+        a.info.last_validation_loss = b.info.last_validation_loss = 3;
+        const QString words = said({&b, &a});
+        QVERIFY2(words.startsWith(
+                     "Soonest at the training loss that all reach (3.00): run 1, 10.0 s. Run 2 takes 4.00 × as long"),
+                 qPrintable(words));
+        QVERIFY2(words.contains("as long (skip ratio 0, planner gpipe)"), qPrintable(words));
+        auto nearly = a;
+        nearly.info.id = 3;
+        nearly.experiment.seed = 2;
+        for (auto& metric : nearly.metrics) metric.network_s *= 1.001;
+        QVERIFY(said({&a, &b, &nearly}).contains("Run 3 takes as long (seed 2), run 2 4.00 ×"));
+        QVERIFY2(!words.contains("full pipeline"), qPrintable(words));
+        a.metrics.resize(2), b.metrics.resize(2);
+        a.metrics[1].value = 5;  // some time between two readings that are a run apart it was where b ends
+        QVERIFY(!said({&b, &a}).contains("Soonest"));
+    }
+
+    /// One line says which runs are best, by what, and what they alone have; nothing that may be chance decides.
+    void one_line_says_which_run_is_best() {
+        std::vector<RunData> all(4);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto& run = all[i];
+            run.info.id = static_cast<RunId>(i + 1);
+            run.info.iteration_s = i < 2 ? 1 : 4;
+            run.experiment.pipeline.skip_ratio = i < 2 ? 0.33 : 0;
+            run.experiment.seed = i == 1 ? 2 : 1;
+            for (int n = 0; n <= 10; ++n)
+                run.metrics.push_back(
+                    {.iteration = n, .name = "loss", .value = 6 - 0.3 * n, .network_s = n * *run.info.iteration_s});
+            run.info.last_validation_loss = 3;
+        }
+        all[3].experiment.pipeline.planner = "gpipe";
+        const std::vector<const RunData*> runs{&all[0], &all[1], &all[2], &all[3]};
+        QCOMPARE(answered(runs),
+                 QString("Runs 1 and 2 are best. Soonest at the training loss that all reach (3.00), shortest "
+                         "iteration of the network. Only they have skip ratio 0.33 instead of 0"));
+        all[3].info.last_validation_loss = 2.99;
+        QVERIFY2(answered(runs).contains("; that run 4 has the lowest last validation loss may be chance. Only"),
+                 qPrintable(answered(runs)));
+        all[3].info.last_validation_loss = 2;
+        QVERIFY2(answered(runs).contains("; run 4 has the lowest last validation loss. Only"),
+                 qPrintable(answered(runs)));
+        all[1].info.iteration_s = 2;
+        for (auto& metric : all[1].metrics) metric.network_s *= 2;
+        QVERIFY2(answered(runs).startsWith("Run 1 is best. Soonest"), qPrintable(answered(runs)));
+        QVERIFY2(!answered(runs).contains("Only"), "run 2 has the same skip ratio, others the same seed");
+        QVERIFY2(answered({&all[0], &all[3]})
+                     .endsWith("Only it has skip ratio 0.33 instead of 0, planner "
+                               "skippipe-joint instead of gpipe"),
+                 qPrintable(answered({&all[0], &all[3]})));
+        QCOMPARE(answered({&all[0], &all[0]}), QString());
+    }
+
+    /// Prose is no reason, and what another seed may do is not called better without a word.
+    void a_small_difference_may_be_chance() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.experiment.description = "Twenty nodes in twelve cities";
+        b.experiment.pipeline.skip_ratio = 0.5;
+        a.info.last_validation_loss = 2, b.info.last_validation_loss = 2.02, c.info.last_validation_loss = 2.5;
+        const QString small = said({&a, &b});
+        QVERIFY2(small.contains("skip ratio 0 instead of 0.5"), qPrintable(small));
+        QVERIFY2(!small.contains("cities") && small.contains("may be chance: more seeds"), qPrintable(small));
+        QVERIFY(!said({&c, &a}).contains("chance"));
+        c.experiment = b.experiment;
+        c.experiment.seed = 9;
+        RunData d;
+        d.info.id = 4, d.info.last_validation_loss = 2.3;
+        d.experiment.seed = 9;
+        const QString tested = said({&a, &b, &c, &d});
+        QVERIFY2(tested.contains("Over 2 and 2 seeds p = 0."), qPrintable(tested));
+        QVERIFY2(tested.contains("it may be chance"), qPrintable(tested));
+        // What tells runs from each other: names, planners, skip ratios, seeds.
+        QCOMPARE(told_apart({&b, &c}), QStringList({"seed 1", "seed 9"}));
+        QCOMPARE(told_apart({&a, &b}), QStringList({"skip ratio 0", "skip ratio 0.5"}));
+        a.info.planner = "gpipe";
+        QCOMPARE(told_apart({&a, &b}), QStringList({"gpipe", ""}));
+        b.info.name = "Half";
+        QCOMPARE(told_apart({&a, &b}), QStringList({"", "Half"}));
+        // As many as it takes: c is b with another seed.
+        b.info.name.clear();
+        QCOMPARE(told_apart({&a, &b, &c}),
+                 QStringList({"gpipe, skip ratio 0, seed 1", "skip ratio 0.5, seed 1", "skip ratio 0.5, seed 9"}));
+    }
+
+    /// Shares of iterations that differ in length say nothing of each other: causes are held against each other as
+    /// time.
+    void idle_time_is_compared_as_time() {
+        RunData quick, slow;
+        quick.info.id = 1, slow.info.id = 2;
+        quick.info.iteration_s = 1, slow.info.iteration_s = 5;
+        quick.explained_iterations = slow.explained_iterations = 1;
+        quick.idle_share[0] = 0.2, slow.idle_share[0] = 0.1;  // 0.2 s and 0.5 s
+        quick.plan.stages = slow.plan.stages = {{0}, {1}, {2}};
+        quick.plan.paths = {{MicrobatchIndex(0), {0, 2}}};
+        slow.plan.paths = {{MicrobatchIndex(0), {0, 1, 2}}};
+        slow.experiment.pipeline.skip_ratio = 0.25;
+        quick.info.last_validation_loss = 2, slow.info.last_validation_loss = 2.03;
+        auto rows = differences({&quick, &slow});
+        const auto named = [&](const QString& name) {
+            return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+        };
+        const auto cause = named(cause_words(IdleCause(0)));
+        QCOMPARE(plain(cause.values[1]), QString("500 ms"));
+        QVERIFY(cause.verdicts[1] == Verdict::worse);
+        QCOMPARE(named("Stages a microbatch visits").values, QStringList({"2 of 3", "3 of 3"}));
+        QCOMPARE(named("Skip ratio").values[1], QString("0 (full pipeline)"));
+        // A loss that two seeds may be apart is neither better nor worse.
+        QVERIFY(named("Last validation loss").verdicts[1] == Verdict::none);
+        slow.info.last_validation_loss = 2.06;
+        rows = differences({&quick, &slow});
+        QVERIFY(named("Last validation loss").verdicts[1] == Verdict::worse);
+    }
+
+    /// Of more than two runs the best value of a row is marked, of equal ones none; what runs are called is no row.
+    void the_best_of_several_is_marked() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.experiment.name = "one", b.experiment.name = "two";
+        b.experiment.description = "Prose";
+        a.info.iteration_s = 2, b.info.iteration_s = 1, c.info.iteration_s = 3;
+        a.info.tokens_per_second = 10, b.info.tokens_per_second = 20, c.info.tokens_per_second = 20;
+        const auto best = [](const std::vector<DifferenceRow>& rows, const QString& name) {
+            return std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; })->best;
+        };
+        const auto rows = differences({&a, &b, &c});
+        QCOMPARE(best(rows, "Iteration, network time"), 1);
+        QCOMPARE(best(rows, "Tokens/s of this machine"), -1);
+        c.info.tokens_per_second = 30;
+        QCOMPARE(best(differences({&a, &b, &c}), "Tokens/s of this machine"), -1);  // how busy it was
+        QCOMPARE(best(differences({&a, &b}), "Iteration, network time"), -1);
+        QVERIFY(std::none_of(rows.begin(), rows.end(),
+                             [](const auto& row) { return row.name == "Name" || row.name == "Description"; }));
+    }
+
+    /// Parameters are called as in the form; a failure is one line, not five.
+    void parameters_are_said_as_people_read_them() {
+        RunData calm, struck;
+        calm.info.id = 1, struck.info.id = 2;
+        calm.experiment.topology.nodes = {{.id = "n3"}, {.id = "n4"}};
+        struck.experiment = calm.experiment;
+        struck.experiment.pipeline.skip_ratio = 0.25;
+        struck.experiment.topology.nodes[0].memory_microbatches = 5;
+        struck.experiment.failures.push_back({.kind = FailureKind::crash, .target = "n3", .at_s = 120});
+        const auto found = differing({&calm, &struck});
+        QStringList names;
+        for (const auto& one : found) names << one.name;
+        QCOMPARE(names, QStringList({"Skip ratio", "Failures", "n3, microbatches in memory"}));
+        QCOMPARE(found[1].values[0], QString("none"));
+        QCOMPARE(plain(found[1].values[1]), QString("n3: crashes at 2 min 00 s, for good"));
+        calm.info.last_validation_loss = 2, struck.info.last_validation_loss = 3;
+        const QString words = said({&calm, &struck});
+        QVERIFY2(words.contains("no failures instead of \"n3: crashes at 2 min 00 s, for good\""), qPrintable(words));
+    }
+
+    /// Of runs most of which train the same those are compared; the rest is said to be set aside.
+    void a_run_of_another_model_is_set_aside() {
+        std::vector<RunData> all(3);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            all[i].info.id = static_cast<RunId>(i + 1);
+            all[i].info.last_validation_loss = 4 - static_cast<double>(i);
+            all[i].info.iteration_s = 1;
+        }
+        all[1].experiment.pipeline.skip_ratio = 0.25;
+        all[2].experiment.model.width *= 2;
+        QVERIFY2(answered({&all[0], &all[1], &all[2]}).startsWith("Run 2 is best. Lowest last validation loss."),
+                 qPrintable(answered({&all[0], &all[1], &all[2]})));
+        QVERIFY(answered({&all[0], &all[1], &all[2]})
+                    .endsWith(". Run 3 trains another model, or on other data, and is set aside"));
+        QVERIFY2(!said({&all[0], &all[1], &all[2]}).contains("run 3"), qPrintable(said({&all[0], &all[1], &all[2]})));
+        all[1].experiment.model.width *= 4;
+        QVERIFY(answered({&all[0], &all[1], &all[2]}).isEmpty());
+        QVERIFY(said({&all[0], &all[1], &all[2]}).startsWith("Not the same work"));
+    }
+
+    /// Runs of other models are no better or worse, whatever their losses.
+    void other_work_has_no_verdict() {
+        RunData a, b;
+        a.info.id = 1, b.info.id = 2;
+        a.info.last_validation_loss = 2, b.info.last_validation_loss = 4;
+        a.info.iteration_s = 1, b.info.iteration_s = 2;
+        const auto verdicts = [&] {
+            int told = 0;
+            for (const auto& row : differences({&a, &b}))
+                told += static_cast<int>(std::count_if(row.verdicts.begin(), row.verdicts.end(),
+                                                       [](Verdict one) { return one != Verdict::none; }));
+            return told;
+        };
+        QVERIFY(verdicts() > 0);
+        QVERIFY(!said({&a, &b}).contains("Not the same work"));
+        b.experiment.model.width *= 2;
+        QCOMPARE(verdicts(), 0);
+        QVERIFY2(said({&a, &b}).startsWith("Not the same work"), qPrintable(said({&a, &b})));
+        b.experiment.model = a.experiment.model;
+        b.experiment.data.source = DataSource::jargon;
+        a.experiment.data.source = DataSource::bible_kjv;
+        QCOMPARE(verdicts(), 0);
+    }
+
+    /// One run of another model takes the verdicts of itself, not those of the others; none is the best of all.
+    void other_work_leaves_others_their_verdicts() {
+        RunData base, slow, foreign;
+        base.info.id = 1, slow.info.id = 2, foreign.info.id = 3;
+        base.info.iteration_s = 1, slow.info.iteration_s = 2, foreign.info.iteration_s = 84;
+        foreign.experiment.model.width *= 2;
+        const auto rows = differences({&base, &slow, &foreign});
+        const auto iteration = std::find_if(rows.begin(), rows.end(),
+                                            [](const auto& row) { return row.name == "Iteration, network time"; });
+        QVERIFY(iteration->verdicts == (std::vector<Verdict>{Verdict::none, Verdict::worse, Verdict::none}));
+        QCOMPARE(iteration->best, -1);
+        QCOMPARE(plain(iteration->deltas[2]), QString::fromUtf8("84.0 ×"));
+    }
+
+    /// Plans of two searches differ by less than a hundredth: that is said, and judged to be nothing.
+    void hardly_a_difference_has_no_verdict() {
+        RunData a, b;
+        a.info.id = 1, b.info.id = 2;
+        a.info.iteration_s = 1, b.info.iteration_s = 1.009;
+        a.explained_iterations = b.explained_iterations = 1;
+        a.idle_share[0] = 0.5, b.idle_share[0] = 0.504;
+        const auto verdict = [&](const QString& name) {
+            const auto rows = differences({&a, &b});
+            return std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; })
+                ->verdicts[1];
+        };
+        for (const char* name : {"Iteration, network time", "Idle share"})
+            QVERIFY2(verdict(name) == Verdict::none, name);
+        b.info.iteration_s = 1.02;
+        b.idle_share[0] = 0.49;
+        QVERIFY(verdict("Iteration, network time") == Verdict::worse);
+        QVERIFY(verdict("Idle share") == Verdict::better);
+    }
+
+    /// What many nodes differ in is one row: from the least to the most, each node's at hand; grouped by it, runs that
+    /// only look alike are not put together.
+    void what_many_nodes_differ_in_is_one_row() {
+        RunData slow, fast, other;
+        slow.info.id = 1, fast.info.id = 2, other.info.id = 3;
+        for (int i = 0; i < 4; ++i) {
+            Node node;
+            node.id = "n" + std::to_string(i);
+            node.memory_microbatches = 2 + i;
+            slow.experiment.topology.nodes.push_back(node);
+        }
+        fast.experiment = other.experiment = slow.experiment;
+        for (auto& node : fast.experiment.topology.nodes) node.memory_microbatches = *node.memory_microbatches + 4;
+        for (int i = 0; i < 4; ++i)
+            other.experiment.topology.nodes[static_cast<std::size_t>(i)].memory_microbatches = 9 - i;
+        fast.experiment.topology.nodes[0].seconds_per_sample_per_block = 0.5;
+        fast.experiment.topology.nodes[1].seconds_per_sample_per_block = 0.5;
+        const auto rows = folded(differing({&slow, &fast, &other}));
+        QStringList names;
+        for (const auto& row : rows) names << row.name;
+        QCOMPARE(names.size(), 3);  // two nodes of other speed are told each
+        const auto speed =
+            std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.details.isEmpty(); });
+        QVERIFY(speed != rows.end());
+        QCOMPARE(plain(speed->values[1]), QString("500 ms"));
+        const auto many =
+            std::find_if(rows.begin(), rows.end(), [](const auto& row) { return !row.details.isEmpty(); });
+        QVERIFY(many != rows.end());
+        QCOMPARE(many->name, QString("Microbatches in memory of 4 nodes"));
+        QCOMPARE(many->values, QStringList({"2 to 5", "6 to 9", "6 to 9"}));
+        QCOMPARE(many->details[1], QString("n0: 6\nn1: 7\nn2: 8\nn3: 9"));
+        QCOMPARE(seed_groups({&slow, &fast, &other}).removeDuplicates(), 0);
+        fast.experiment.topology.nodes = slow.experiment.topology.nodes;
+        for (auto& node : fast.experiment.topology.nodes) node.memory_microbatches = *node.memory_microbatches + 4;
+        auto groups = seed_groups({&slow, &fast, &other});
+        QCOMPARE(groups[1] + " (2)", groups[2]);
+        for (const auto& grouping : groupings({&slow, &fast, &other}))
+            if (grouping.name == many->name) groups = grouping.keys;
+        QCOMPARE(groups.removeDuplicates(), 0);
+        // Whole nodes that one run has more.
+        for (const char* id : {"x", "y", "z"}) {
+            Node node;
+            node.id = id;
+            slow.experiment.topology.nodes.push_back(node);
+        }
+        const auto whole = folded(differing({&slow, &other}));
+        const auto there =
+            std::find_if(whole.begin(), whole.end(), [](const auto& row) { return row.name == "3 nodes"; });
+        QStringList all;
+        for (const auto& row : whole) all << row.name + '=' + row.values.join('|');
+        QVERIFY2(there != whole.end(), qPrintable(all.join('\n')));
+        QCOMPARE(there->values, QStringList({"3 of them", "none"}));
+    }
+};
+
+QTEST_MAIN(TestDifferences)
+#include "test_differences.moc"
