@@ -61,7 +61,7 @@ private:
     }
 
     std::string chain() const {
-        std::string text = "What its end waited for, back to the start (the critical chain):\n";
+        std::string text = "What its end waited for, back to the start (the critical path):\n";
         const auto part = [&](const char* what, double s, const std::string& most) {
             if (s >= least_s)
                 text += fmt::format("  {:<10}  {:>9}  {:>7}{}\n", what, format_seconds(s), share(s), most);

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSlider>
+#include <QToolButton>
 #include <QtTest>
 
 #include "core/experiment/model_size.h"
@@ -246,13 +247,17 @@ private Q_SLOTS:
         f.document.undo_stack().undo();
         QCOMPARE(slider->value(), 0);
         QVERIFY2(words->text().startsWith("Every microbatch visits all 6"), qPrintable(words->text()));
+        QVERIFY2(f.find<QLineEdit>("skip_ratio") == nullptr, "the ratio itself stands in the bar, and there alone");
     }
 
     void the_focused_field_says_what_it_may_be() {
         Form f(planners_);
         QVERIFY(QTest::qWaitForWindowActive(&f.inspector));
-        f.find<QSlider>("skip_slider")->setFocus();
+        auto* section = f.inspector.widget()->findChild<QToolButton*>();
+        section->setFocus();
         QVERIFY2(!f.inspector.help().isVisible(), "no field has the keys");
+        f.find<QSlider>("skip_slider")->setFocus();
+        QTRY_VERIFY2(f.inspector.help().text().contains("skips"), qPrintable(f.inspector.help().text()));
         auto* field = f.find<QLineEdit>("microbatches");
         field->setFocus();
         QTRY_VERIFY(f.inspector.help().isVisible());
@@ -261,7 +266,7 @@ private Q_SLOTS:
         const QRect strip = f.inspector.help().geometry();
         const QRect seen(field->mapTo(&f.inspector, QPoint()), field->size());
         QVERIFY2(!strip.intersects(seen) && f.inspector.rect().contains(strip), "it covers no field");
-        f.find<QSlider>("skip_slider")->setFocus();
+        section->setFocus();
         QTRY_VERIFY(!f.inspector.help().isVisible());
     }
 };

@@ -11,7 +11,7 @@
 
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
-#include "views/topology/bandwidth_key.h"
+#include "views/topology/canvas_key.h"
 #include "views/topology/edits.h"
 #include "views/topology/layouts.h"
 #include "views/window/command_palette.h"
@@ -174,7 +174,7 @@ bool critical_link(Studio& s) {
     return plan_with(1) && QTest::qWaitFor([&] { return links_of(s).at(0)->critical; }, gesture_patience_ms) &&
            s.scene()
                .tip_for(links_of(s).at(0))
-               .contains("of the critical chain; the end of the iteration waits for it the longest");
+               .contains("of the critical path; the end of the iteration waits for it the longest");
 }
 
 /// A third region with a node, linked to the second one.
@@ -189,7 +189,7 @@ void add_third_region(Studio& s) {
 /// And its key says so, where links are not alike and the canvas is in sight.
 bool link_width_is_bandwidth(Studio& s) {
     add_third_region(s);
-    auto* key = s.window.findChild<BandwidthKey*>();
+    auto* key = s.window.findChild<CanvasKey*>();
     if (key == nullptr || key->isVisible()) return false;
     const double wide = links_of(s).at(0)->width;
     s.window.document().edit("slow", [](Experiment& e) { e.topology.links[0].bandwidth_bytes_per_s = 1e7; });
@@ -337,7 +337,7 @@ bool what_if_by_mouse(Studio& s) {
     s.show_bottom("What if");
     auto& page = s.page().what_if();
     if (!page.isVisible() || !page.questions().currentText().startsWith("Bandwidth of region-1")) return false;
-    if (!QTest::qWaitFor([&] { return !page.is_busy() && !page.seconds().empty(); }, gesture_patience_ms)) return false;
+    if (!QTest::qWaitFor([&] { return !page.is_busy() && !page.answers().empty(); }, gesture_patience_ms)) return false;
     QTest::mouseClick(&page.curve(), Qt::LeftButton, {}, QPoint(page.curve().width() - 20, 40));
     if (page.curve().chosen() != 6 || !page.use_button().isEnabled()) return false;
     QTest::mouseClick(&page.use_button(), Qt::LeftButton);

@@ -88,6 +88,11 @@ private Q_SLOTS:
         QVERIFY(are_linked(w->document().experiment(), "region-1", "region-2"));
         QVERIFY(first_error(w->document().faults()) == nullptr);
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        // They stay in the middle where the canvas moves on to another document.
+        w->open_template("quick-start");
+        w->open_template({});
+        QTRY_VERIFY(is_whole());
+        QVERIFY((steps->geometry().center() - canvas.viewport()->rect().center()).manhattanLength() <= 2);
         // Node by node: the next step is a button too.
         w->open_template({});
         canvas.add_node_here();

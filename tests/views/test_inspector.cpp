@@ -265,7 +265,7 @@ private Q_SLOTS:
                 if (button->text().startsWith("More of the pipeline")) return button->text();
             return QString{};
         };
-        for (const char* key : {"stages", "microbatches", "skip_ratio", "planner"})
+        for (const char* key : {"stages", "microbatches", "skip_slider", "planner"})
             QVERIFY2(field(key) != nullptr && field(key)->isVisible(), key);
         for (const auto& key : seldom_fields()) {
             QCOMPARE(inspector.widget()->findChildren<QWidget*>(QString::fromStdString(key)).size(), 1);

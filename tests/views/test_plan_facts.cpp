@@ -10,6 +10,8 @@
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
 #include "views/theme/theme.h"
+#include "views/topology/canvas_key.h"
+#include "views/topology/item_marks.h"
 
 using namespace skippipe;
 
@@ -23,25 +25,33 @@ class TestPlanFacts : public QObject {
 private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
 
-    /// In one sentence, by both bounds; a share is rounded up, since it is the most that may be missing.
+    /// First, by the bound of its stages; a share is rounded up, since it is the most that may be missing. What any
+    /// placement could reach stands below.
     void the_plan_says_how_good_it_is() {
         Score score;
         QCOMPARE(plan_verdict(score, 0.1), QString());
+        QCOMPARE(any_placement_words(score, 0.1), QString());
         score.lower_bound_seconds = 1;
         score.gap = 0.2101;
-        QCOMPARE(plain(plan_verdict(score, 0.0723)),
-                 QStringLiteral("At most 8 % from the best with these stages, 22 % with any placement"));
-        QCOMPARE(plain(plan_verdict(score, {})), QStringLiteral("At most 22 % from the best with any placement"));
-        QCOMPARE(plain(plan_verdict(score, 0.0)),
-                 QStringLiteral("The best with these stages, at most 22 % from the best with any placement"));
-        QCOMPARE(plain(plan_verdict(score, 0.2101)), QStringLiteral("At most 22 % from the best with any placement"));
+        const QString any = "With any placement at most 22 % above the best (bound 1.00 s)";
+        QCOMPARE(plain(plan_verdict(score, 0.0723)), QString("at most 8 % above the best with these stages"));
+        QCOMPARE(plain(any_placement_words(score, 0.0723)), any);
+        QCOMPARE(plan_verdict(score, {}), QString());
+        QCOMPARE(plain(any_placement_words(score, {})), any);
+        QCOMPARE(plan_verdict(score, 0.0), QString("the best with these stages"));
+        QCOMPARE(plain(any_placement_words(score, 0.0)), any);
+        QCOMPARE(plain(plan_verdict(score, 0.2101)), QString("at most 22 % above the best with any placement"));
+        QCOMPARE(plain(any_placement_words(score, 0.2101)), QString("Bound with any placement: 1.00 s"));
         score.gap = 0;
-        QCOMPARE(plan_verdict(score, 0.0), QStringLiteral("No plan is shorter, with any placement"));
+        QCOMPARE(plan_verdict(score, 0.0), QString("no plan is shorter"));
+        QCOMPARE(any_placement_words(score, 0.0), QString());
         auto w = window();
         w->document().start_new(six_in_two_regions());
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
         const QString said = plan_verdict(w->plans().outcome()->score, w->plans().explanation()->placed_gap());
         QVERIFY(!said.isEmpty());
+        QVERIFY2(w->design_page().figures().text().indexOf(said) < w->design_page().figures().text().indexOf("<br>"),
+                 "it stands in the first line");
         QVERIFY2(w->design_page().figures().text().contains(said), qPrintable(w->design_page().figures().text()));
         w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
         QVERIFY2(!w->design_page().figures().text().contains(said), "of the plan before the edit it says nothing");
@@ -64,14 +74,39 @@ private Q_SLOTS:
         QVERIFY2(scene.tip_for(node).contains("critical node"), qPrintable(scene.tip_for(node)));
         const double below = node->name_box(1).top() - node->pos().y();
         QVERIFY2(below >= node_radius + 5, "its name stands below the ring");
-        // Its share stands on the disc's upper edge.
-        const auto canvas = w->design_page().canvas().grab().toImage();
-        const QPoint upper = w->design_page().canvas().mapFromScene(node->pos() - QPointF(0, node_radius + 4));
+        auto& view = w->design_page().canvas();
+        const auto canvas = view.grab().toImage();
+        const QPoint share = view.mapFromScene(node->pos() + node->share_place(view.transform().m11()));
         int dark = 0;
-        for (int x = upper.x() - 16; x <= upper.x() + 16; ++x) dark += canvas.pixelColor(x, upper.y()) == theme().text;
+        for (int x = share.x() - 16; x <= share.x() + 16; ++x) dark += canvas.pixelColor(x, share.y()) == theme().text;
         QVERIFY2(dark > 8, qPrintable(QString::number(dark)));
+        auto* key = w->findChild<CanvasKey*>();
+        QVERIFY2(key->isVisible() && key->has_critical() && key->words().contains("critical path"), "it has a key");
         w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
         QVERIFY2(scene.node(node->id())->critical_share == 0, "an outdated plan marks nothing");
+        QVERIFY(!key->has_critical());
+    }
+
+    /// A share covers no name, neither of regions nor of nodes, whichever node it is of, near and far.
+    void shares_leave_names_readable() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& scene = w->design_page().canvas().scene_model();
+        const auto& topology = w->document().experiment().topology;
+        for (const double zoom : {0.8, 1.0, 2.0})
+            for (const auto& marked : topology.nodes) {
+                auto* node = scene.node(marked.id);
+                node->critical_share = 0.13;
+                const QSizeF words = share_size("13 %") * text_scale(zoom);
+                QRectF box({0, 0}, words);
+                box.moveCenter(node->pos() + node->share_place(zoom));
+                for (const auto& region : topology.regions)
+                    QVERIFY2(!box.intersects(scene.region(region.id)->label->words_and_handle_box(zoom)),
+                             (marked.id + " " + region.id).c_str());
+                for (const auto& other : topology.nodes)
+                    QVERIFY2(!box.intersects(scene.node(other.id)->name_box(zoom)),
+                             (marked.id + " " + other.id).c_str());
+            }
     }
 
     /// The number of a hop stands beside the names that its line passes.
@@ -105,7 +140,7 @@ private Q_SLOTS:
         const QString stage = words("stage_facts");
         const auto& plan = w->plans().outcome()->plan;
         const auto& ids = w->plans().outcome()->problem.node_ids;
-        for (const char* row : {"Nodes ", " Parameters ", " Memory ", " Works ", " Waits ", " Reduction "})
+        for (const char* row : {"Nodes ", " Parameters ", " Memory ", " Works ", " Idles ", " Reduction "})
             QVERIFY2(stage.contains(row), qPrintable(stage));
         QVERIFY2(stage.contains("in 2 blocks") && !stage.contains("Iteration"), qPrintable(stage));
         for (const auto node : plan.stages[1])

@@ -274,13 +274,29 @@ void FormRows::set_row_visible(QWidget* value, bool on) {
     if (auto* title = rows_->labelForField(value)) title->setVisible(on);
 }
 
-void FormRows::add_note(QWidget* note, const std::string& below) {
+int FormRows::row_of(const std::string& key) const {
     int row = -1;
-    if (auto* editor = FormRows::editor(below)) {
-        QFormLayout::ItemRole role{};
-        for (QWidget* at = editor; at != this && row < 0; at = at->parentWidget())
-            rows_->getWidgetPosition(at, &row, &role);
-    }
+    QFormLayout::ItemRole role{};
+    QWidget* at = editor(key);
+    for (; at != nullptr && at != this && row < 0; at = at->parentWidget()) rows_->getWidgetPosition(at, &row, &role);
+    return row;
+}
+
+void FormRows::replace_editor(const std::string& key, QWidget* own) {
+    const int row = row_of(key);
+    if (row < 0) return;
+    QWidget* before = rows_->itemAt(row, QFormLayout::FieldRole)->widget();
+    own->setProperty(help_property, editor(key)->property(help_property));
+    if (auto* label = qobject_cast<QLabel*>(rows_->itemAt(row, QFormLayout::LabelRole)->widget())) label->setBuddy(own);
+    rows_->removeWidget(before);
+    rows_->setWidget(row, QFormLayout::FieldRole, own);
+    editors_[key] = own;
+    faults_.erase(key);
+    delete before;
+}
+
+void FormRows::add_note(QWidget* note, const std::string& below) {
+    const int row = row_of(below);
     row < 0 ? rows_->addRow(note) : rows_->insertRow(row + 1, note);
 }
 

@@ -45,6 +45,8 @@ public:
     void set_row_visible(QWidget* value, bool on);
     /// Words under the row of that field, or under all rows.
     void add_note(QWidget* note, const std::string& below = {});
+    /// That field is edited by this instead, which follows its value by itself.
+    void replace_editor(const std::string& key, QWidget* own);
     /// Property of an editor: what its field means and may be, in words.
     static constexpr const char* help_property = "help";
     /// The editor of a field; null where it has none.
@@ -58,6 +60,8 @@ private:
     void show_fault(const std::string& key, const QString& what);
     QWidget* with_chooser(const char* key, QLineEdit* line);
     QWidget* label(const char* key, const Info& info, QWidget* editor);
+    /// Of that field; -1: it has none.
+    int row_of(const std::string& key) const;
     QFormLayout* rows_;
     std::map<std::string, QWidget*> editors_;
     std::map<std::string, QLabel*> faults_;

@@ -281,8 +281,8 @@ void Inspector::show_pipeline() {
     const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
     connect(&document_, &Document::changed, words, say);
     say();
+    pipeline->replace_editor("skip_ratio", skip_slider());  // the ratio itself stands in the bar
     pipeline->add_note(words, "skip_ratio");
-    pipeline->add_note(skip_slider(), "skip_ratio");
     if (auto* box = qobject_cast<QComboBox*>(pipeline->editor("planner")))
         for (const auto& planner : planners_.all())
             box->setItemData(box->findText(QString::fromStdString(planner->name())),
@@ -325,12 +325,12 @@ QWidget* Inspector::skip_slider() {
     slider->setObjectName("skip_slider");
     slider->setAccessibleName(tr("Stages that each microbatch skips"));
     slider->setPageStep(1);
+    slider->setMinimumHeight(size::row);
     const auto follow = [this, slider] {
         const Pipeline& p = document_.experiment().pipeline;
         const QSignalBlocker quiet(slider);
         slider->setRange(0, std::max(0, p.stages - 2));
         slider->setValue(p.stages - path_length(p.stages, p.skip_ratio));
-        slider->setToolTip(skip_words(p, planners_));
     };
     connect(&document_, &Document::changed, slider, follow);
     connect(slider, &QSlider::valueChanged, this, [this](int skipped) {

@@ -226,15 +226,17 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     shows_->addItem(tr("Latency"), static_cast<int>(MatrixShows::latency));
     shows_->addItem(tr("Bandwidth"), static_cast<int>(MatrixShows::bandwidth));
     shows_->addItem(tr("Uplink and downlink"), static_cast<int>(MatrixShows::connection));
-    words_->setProperty("role", "secondary");
+    words_->setProperty("role", "small");
     words_->setWordWrap(true);
     auto* row = head_row();
     row->addWidget(shows_);
-    row->addWidget(words_, 1);
     row->addWidget(heat_);
+    row->addStretch();
     row->addWidget(files_button());
+    words_->setContentsMargins(size::wide_gap, 0, size::wide_gap, size::unit);
     auto* column = seamless_column(this);
     column->addLayout(row);
+    column->addWidget(words_);  // whole, however narrow it is
     column->addWidget(table_, 1);
     const auto add = [this](const QString& text, const QKeySequence& keys, auto run) {
         auto* action = new QAction(text, table_);

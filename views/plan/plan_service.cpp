@@ -93,6 +93,16 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
     return none;
 }
 
+std::shared_ptr<PlanOutcome> settled_plan(const Experiment& experiment, const Planner& planner, PlanRequest request,
+                                          const PlanOutcome* kept, Bounding bounding) {
+    auto best = make_plan(experiment, planner, request, bounding);
+    if (kept == nullptr || !best->has_plan || kept->score.iteration_seconds >= best->score.iteration_seconds)
+        return best;
+    request.steps = request.steps > 0 ? std::min(request.steps, steps_on) : steps_on;
+    request.warm_start = &kept->plan;
+    return make_plan(experiment, planner, request, bounding);
+}
+
 std::optional<Plan> renumbered(const Plan& plan, const std::vector<std::string>& before,
                                const std::vector<std::string>& now) {
     if (before == now) return plan;
@@ -250,12 +260,7 @@ std::shared_ptr<const PlanOutcome> PlanService::search(const Experiment& experim
             },
             Qt::QueuedConnection);
     };
-    auto best = make_plan(experiment, planner, request);
-    if (kept && best->has_plan && kept->score.iteration_seconds < best->score.iteration_seconds) {
-        request.steps = steps > 0 ? std::min(steps, steps_on) : steps_on;
-        request.warm_start = &kept->plan;
-        best = make_plan(experiment, planner, request);
-    }
+    auto best = settled_plan(experiment, planner, request, kept.get());
     if (request.stop.stop_requested()) return nullptr;
     best->refined = true;
     if (best->has_plan && best->timeline.complete && experiment.topology.hop_matrix_s.empty())

@@ -92,6 +92,10 @@ PlanRequest request_for(const Experiment& experiment);
 /// Plans an experiment here and now. Never throws: faults say why there is no plan; none of both once it was to stop.
 std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request,
                                        Bounding bounding = Bounding::worked_out);
+/// The plan that is shown in the end: the experiment's own search and, where `kept` is shorter still, one that goes on
+/// from there. Null: no plan was there before.
+std::shared_ptr<PlanOutcome> settled_plan(const Experiment& experiment, const Planner& planner, PlanRequest request,
+                                          const PlanOutcome* kept, Bounding bounding = Bounding::worked_out);
 /// The plan in the numbers of `now`, the ids of the nodes; nothing where one that it uses is gone. Of as many nodes one
 /// with a new id is the one that stood there.
 std::optional<Plan> renumbered(const Plan& plan, const std::vector<std::string>& before,

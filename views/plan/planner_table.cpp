@@ -18,6 +18,8 @@
 namespace skippipe {
 namespace {
 
+constexpr int wide_enough_for_bytes = 520;
+
 enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, price_column, note_column };
 
 /// What these plans depend on: the planner that is chosen is none of it.
@@ -64,6 +66,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     make_plain(*table_, tr("Planners side by side"));
+    table_->setProperty("role", "narrow");
     table_->setHorizontalHeaderLabels(
         {tr("Planner"), tr("Iteration"), tr("Above bound"), tr("Idle"), tr("Sent"), tr("Price"), QString{}});
     for (int column = iteration_column; column < note_column; ++column)
@@ -176,26 +179,56 @@ void PlannerTable::start() {
     const Experiment experiment = document_.experiment();
     key_ = planned_key(experiment);
     const int serial = ++serial_;
-    done_ = 0;
-    busy_ = true;
     show_names();
-    for (int row = 0; row < table_->rowCount(); ++row)
-        table_->item(row, note_column)->setText(row == 0 ? tr("plans…") : tr("waits"));
+    for (int row = 0; row < table_->rowCount(); ++row) table_->item(row, note_column)->setText(tr("waits"));
+    done_ = fill_shown() ? 1 : 0;
+    busy_ = done_ < table_->rowCount();
+    say_next();
+    mark_best();
     show_words();
+    show_used();
     stop_ = std::stop_source{};
-    pool_.start([this, experiment, serial, stop = stop_.get_token()] {
-        int place = 0;
-        for (const auto& planner : planners_.all()) {
-            PlanRequest request = request_for(experiment);
-            request.stop = stop;
-            const auto outcome = make_plan(experiment, *planner, request);
-            if (stop.stop_requested()) return;
-            const PlannerRow row = row_of(experiment, planner->name(), *outcome);
-            QMetaObject::invokeMethod(
-                this, [this, row, place, serial] { take(row, place, serial); }, Qt::QueuedConnection);
-            ++place;
-        }
-    });
+    pool_.start(
+        [this, experiment, serial, known = done_ > 0 ? shown_->plan.planner : std::string{}, stop = stop_.get_token()] {
+            int place = -1;
+            for (const auto& planner : planners_.all()) {
+                ++place;
+                if (planner->name() == known) continue;
+                PlanRequest request = request_for(experiment);
+                request.stop = stop;
+                const auto outcome = make_plan(experiment, *planner, request);
+                if (stop.stop_requested()) return;
+                const PlannerRow row = row_of(experiment, planner->name(), *outcome);
+                QMetaObject::invokeMethod(
+                    this, [this, row, place, serial] { take(row, place, serial); }, Qt::QueuedConnection);
+            }
+        });
+}
+
+/// In sight.
+void PlannerTable::show_used() {
+    const auto& used = document_.experiment().pipeline.planner;
+    for (int row = 0; row < table_->rowCount(); ++row)
+        if (const auto* item = table_->item(row, planner_column); item->data(Qt::UserRole).toString() == used.c_str())
+            table_->scrollToItem(item);
+}
+
+/// The row of the plan that is there already; false: there is none.
+bool PlannerTable::fill_shown() {
+    for (int place = 0; shown_ && place < table_->rowCount(); ++place) {
+        if (table_->item(place, planner_column)->data(Qt::UserRole).toString().toStdString() != shown_->plan.planner)
+            continue;
+        fill(row_of(document_.experiment(), shown_->plan.planner, *shown_), place);
+        return true;
+    }
+    return false;
+}
+
+/// Which planner is at it.
+void PlannerTable::say_next() {
+    for (int row = 0; row < table_->rowCount(); ++row)
+        if (auto* note = table_->item(row, note_column); note->text() == tr("waits"))
+            return note->setText(tr("plans…"));
 }
 
 void PlannerTable::take(const PlannerRow& row, int place, int serial) {
@@ -203,9 +236,14 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
     ++done_;
     fill(row, place);
     busy_ = done_ < table_->rowCount();
-    if (busy_) table_->item(place + 1, note_column)->setText(tr("plans…"));
+    say_next();
     mark_best();
     show_words();
+}
+
+void PlannerTable::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    table_->setColumnHidden(bytes_column, width() < wide_enough_for_bytes);
 }
 
 void PlannerTable::showEvent(QShowEvent* event) {
@@ -215,16 +253,14 @@ void PlannerTable::showEvent(QShowEvent* event) {
 
 /// Who looks elsewhere asks nothing, and what was asked, or stopped by hand, is not asked again.
 void PlannerTable::ask_if_seen() {
-    if (isVisible() && has_plan_ && !busy_ && (!key_ || is_old())) start();
+    if (isVisible() && shown_ && !busy_ && (!key_ || is_old())) start();
 }
 
-void PlannerTable::show_plan(const PlanOutcome& shown) {
-    has_plan_ = true;
+void PlannerTable::show_plan(std::shared_ptr<const PlanOutcome> shown) {
+    shown_ = std::move(shown);
     if (isVisible() || key_) return ask_if_seen();
     show_names();
-    for (int place = 0; place < table_->rowCount(); ++place)
-        if (table_->item(place, planner_column)->data(Qt::UserRole).toString().toStdString() == shown.plan.planner)
-            fill(row_of(document_.experiment(), shown.plan.planner, shown), place);
+    fill_shown();
     show_words();
 }
 

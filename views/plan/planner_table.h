@@ -37,10 +37,10 @@ public:
     ~PlannerTable() override;
     void start();
     void stop();
-    /// The figures of the plan that is shown, while no other planner was asked; then all are, where that is seen.
-    void show_plan(const PlanOutcome& shown);
+    /// The plan that is shown: its planner's row has its figures at once; the others are asked where that is seen.
+    void show_plan(std::shared_ptr<const PlanOutcome> shown);
     /// That plan is of the experiment as it was, or is none: nothing is asked by itself.
-    void show_no_plan() { has_plan_ = false; }
+    void show_no_plan() { shown_ = nullptr; }
     bool is_busy() const { return busy_; }
     QTableWidget& table() { return *table_; }
     QPushButton& button() { return *button_; }
@@ -49,6 +49,7 @@ public:
 
 protected:
     void showEvent(QShowEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void follow();
@@ -57,6 +58,9 @@ private:
     void take(const PlannerRow& row, int place, int serial);
     void fill(const PlannerRow& row, int place);
     void show_names();
+    bool fill_shown();
+    void say_next();
+    void show_used();
     void show_words();
     void mark_best();
 
@@ -68,9 +72,10 @@ private:
     QLabel* words_;
     QThreadPool pool_;
     std::stop_source stop_;
-    std::optional<Experiment> key_;  ///< of what was planned
+    std::optional<Experiment> key_;             ///< of what was planned
+    std::shared_ptr<const PlanOutcome> shown_;  ///< of the experiment as it is; null: there is none yet
     int serial_ = 0, done_ = 0;
-    bool busy_ = false, has_plan_ = false;
+    bool busy_ = false;
 };
 
 }  // namespace skippipe

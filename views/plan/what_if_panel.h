@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <atomic>
+#include <memory>
 #include <stop_token>
 
 #include <QComboBox>
@@ -8,60 +10,18 @@
 #include <QThreadPool>
 #include <QWidget>
 
-#include "core/planner/planner.h"
-#include "views/plan/what_if_questions.h"
+#include "views/plan/what_if_answers.h"
+#include "views/plan/what_if_curve.h"
 
 namespace skippipe {
-
-struct PlanOutcome;
 
 class Document;
 class SelectionModel;
 
-/// The iteration time over the values of one quantity: a line through what was planned, the present value and the
-/// chosen one marked. A click, or Left and Right, choose a value.
-class WhatIfCurve : public QWidget {
-    Q_OBJECT
-public:
-    explicit WhatIfCurve(QWidget* parent = nullptr);
-    /// Iteration times in seconds, 0: there is no plan, negative: not planned yet.
-    void show_curve(const WhatIfQuestion& question, const std::vector<double>& seconds);
-    void choose(int index);
-    int chosen() const { return chosen_; }
-    QSize sizeHint() const override { return {320, 140}; }
-
-Q_SIGNALS:
-    void chosen_changed(int index);
-
-protected:
-    void paintEvent(QPaintEvent*) override;
-    void mousePressEvent(QMouseEvent*) override;
-    void mouseMoveEvent(QMouseEvent*) override;
-    void keyPressEvent(QKeyEvent*) override;
-
-private:
-    QRectF frame() const;
-    double x_of(double value) const;
-    double y_of(double seconds) const;
-    double top_s() const;
-    double step_s() const;
-    void draw_times(QPainter& painter) const;
-    void draw_values(QPainter& painter) const;
-    void draw_now(QPainter& painter) const;
-    void draw_line(QPainter& painter) const;
-    void draw_point(QPainter& painter, std::size_t i) const;
-    void draw_beside(QPainter& painter, QPointF middle, const QString& words) const;
-    void choose_at(double x);
-
-    WhatIfQuestion question_;
-    std::vector<double> seconds_;
-    double most_s_ = 0;
-    int chosen_ = -1;
-};
-
-/// What the iteration would take if one thing were another: asked without an edit, planned in the background with a
-/// short search for each value. An edit, or another question, ends what goes on; after an edit it is asked once the new
-/// plan is there.
+/// What the iteration would take if one thing were another: asked without an edit, planned in the background, first
+/// with a short search for each value, then, while it is seen, with the whole one that an edit would start: that of the
+/// chosen value before the others. An edit, or another question, ends what goes on; after an edit it is asked once the
+/// new plan is there.
 class WhatIfPanel : public QWidget {
     Q_OBJECT
 public:
@@ -75,16 +35,22 @@ public:
     WhatIfCurve& curve() { return *curve_; }
     QPushButton& use_button() { return *use_; }
     const QLabel& words() const { return *words_; }
-    const std::vector<double>& seconds() const { return seconds_; }
-    bool is_busy() const { return busy_; }
+    const std::vector<WhatIfAnswer>& answers() const { return answers_; }
+    /// A value has no answer yet.
+    bool is_busy() const;
+    /// A value has not been searched in full yet.
+    bool is_searching_on() const { return busy_; }
 
 protected:
     void showEvent(QShowEvent*) override;
+    void hideEvent(QHideEvent*) override;
 
 private:
     void follow();
     void ask();
     void stop();
+    void search();
+    void take(std::size_t place, const WhatIfAnswer& answer, int serial);
     void say();
     QString spread_words() const;
 
@@ -100,7 +66,10 @@ private:
     std::vector<WhatIfQuestion> all_;
     HeldMicrobatches held_;
     std::shared_ptr<const PlanOutcome> plan_;
-    std::vector<double> seconds_;
+    WhatIfQuestion asked_;
+    std::shared_ptr<const PlanOutcome> asked_of_;
+    std::vector<WhatIfAnswer> answers_;                                                  ///< to `asked_`, of that plan
+    std::shared_ptr<std::atomic<int>> wanted_ = std::make_shared<std::atomic<int>>(-1);  ///< the chosen value's place
     int serial_ = 0;
     bool busy_ = false, awaits_ = false;
 };

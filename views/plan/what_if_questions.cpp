@@ -8,6 +8,7 @@
 
 #include "core/experiment/counts.h"
 #include "core/experiment/model_size.h"
+#include "views/theme/numbers.h"
 
 namespace skippipe {
 namespace {
@@ -31,9 +32,10 @@ WhatIfQuestion about_skipping(const Experiment& e) {
     WhatIfQuestion question{QObject::tr("Skip ratio"), "", 0, {}, nullptr, false};
     const int stages = e.pipeline.stages;
     const auto ratio = [stages](int skipped) { return std::round(1e3 * skipped / stages) / 1e3; };
+    const int skips = std::max(0, stages - path_length(stages, e.pipeline.skip_ratio));
+    question.now = e.pipeline.skip_ratio;
     for (int skipped = 0; skipped <= std::min(stages - 2, most_skip_values); ++skipped)
-        question.values.push_back(ratio(skipped));
-    question.now = ratio(std::max(0, stages - path_length(stages, e.pipeline.skip_ratio)));
+        question.values.push_back(skipped == skips ? question.now : ratio(skipped));
     question.set = [](Experiment& x, double value) { x.pipeline.skip_ratio = value; };
     return question;
 }
@@ -132,6 +134,13 @@ void ask_of_link(std::vector<WhatIfQuestion>& all, const Experiment& e, const Li
 }
 
 }  // namespace
+
+QString value_text(const WhatIfQuestion& question, double value) {
+    const QString unit = QString::fromUtf8(question.unit);
+    return unit == "s"     ? duration_beside(value, question.values.back())
+           : unit == "B/s" ? quantity_beside(8 * value, 8 * question.values[question.values.size() / 2], "bit/s")
+                           : QString::number(value, 'g', 4);
+}
 
 std::vector<WhatIfQuestion> what_if_questions(const Experiment& experiment, const Selection& selection,
                                               const HeldMicrobatches& held) {

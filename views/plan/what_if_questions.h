@@ -24,6 +24,9 @@ struct WhatIfQuestion {
     bool logarithmic = false;  ///< of its axis
 };
 
+/// One of its values, in the unit of the axis on which it stands.
+QString value_text(const WhatIfQuestion& question, double value);
+
 /// Microbatches that a node may hold in the plan that is shown, by its id: the blocks of its stages decide.
 using HeldMicrobatches = std::map<std::string, int>;
 

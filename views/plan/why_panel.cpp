@@ -185,9 +185,8 @@ void WhyPanel::show_why(const Explanation& why) {
     if (!parts.isEmpty()) parts.front().prepend(tr("Of the critical path:") + QStringLiteral(" &nbsp; "));
     summary_->setText(parts.join(" &nbsp; "));
     summary_->setToolTip(
-        tr("Shares of the critical chain: what the end of the iteration waited for, back to its start.\n"
-           "Bound, these stages: %1. What any other placement could reach stands beside the plan: "
-           "\"Bound, any placement\".")
+        tr("Shares of the critical path: what the end of the iteration waited for, back to its start.\n"
+           "Bound, these stages: %1. What any other placement could reach stands beside the plan.")
             .arg(words_of(why.placed_words(outcome_->problem))));
     show_gains();
 }

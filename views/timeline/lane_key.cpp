@@ -112,6 +112,7 @@ QSize LaneKey::sizeHint() const { return {isHidden() ? 0 : width_with(entries_.s
 
 void LaneKey::paintEvent(QPaintEvent*) {
     QPainter painter(this);
+    painter.fillRect(rect(), theme().surface_2);  // tabs draw a line beneath
     painter.setFont(small_font());
     const auto write = [&](int x, const QString& words) {
         painter.setPen(underMouse() || hasFocus() ? theme().text : theme().text_2);

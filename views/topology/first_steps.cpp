@@ -112,7 +112,8 @@ void FirstSteps::follow(const Experiment& experiment) {
 
 bool FirstSteps::event(QEvent* event) {
     const bool done = QWidget::event(event);
-    if (event->type() == QEvent::LayoutRequest) place();
+    // A canvas that scrolls takes what lies on it along.
+    if (event->type() == QEvent::LayoutRequest || event->type() == QEvent::Move) place();
     return done;
 }
 

@@ -2,8 +2,8 @@
 #include "views/topology/item_marks.h"
 
 #include <algorithm>
+#include <limits>
 
-#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/items.h"
 
@@ -13,6 +13,8 @@ namespace {
 constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
 constexpr double share_height = 14, share_pad = 5;
 
+double area_of(const QRectF& box) { return std::max(0.0, box.width()) * std::max(0.0, box.height()); }
+
 }  // namespace
 
 bool is_close(const QPainter* painter) { return painter->worldTransform().m11() >= least_name_zoom; }
@@ -21,14 +23,17 @@ double text_scale(double zoom) { return 1 / std::clamp(zoom, least_text_zoom, 1.
 
 double text_scale(const QPainter* painter) { return text_scale(painter->worldTransform().m11()); }
 
-void draw_share(QPainter* painter, QPointF at, double share) {
+QSizeF share_size(const QString& words) {
+    return {QFontMetrics(small_font()).horizontalAdvance(words) + 2 * share_pad, share_height};
+}
+
+void draw_share(QPainter* painter, QPointF at, const QString& words) {
     painter->save();
     painter->translate(at);
     const double scale = text_scale(painter);
     painter->scale(scale, scale);
     painter->setFont(small_font());
-    const QString words = whole_percent(share);
-    QRectF box(0, 0, painter->fontMetrics().horizontalAdvance(words) + 2 * share_pad, share_height);
+    QRectF box({0, 0}, share_size(words));
     box.moveCenter({0, 0});
     painter->setPen(QPen(theme().surface, 1));
     painter->setBrush(theme().text);
@@ -36,6 +41,28 @@ void draw_share(QPainter* painter, QPointF at, double share) {
     painter->setPen(theme().surface);
     painter->drawText(box, Qt::AlignCenter, words);
     painter->restore();
+}
+
+QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF size, double zoom,
+                       const QGraphicsItem* own) {
+    QPointF best = places.front();
+    double least = std::numeric_limits<double>::infinity();
+    for (const QPointF at : places) {
+        const QRectF box(at - QPointF(size.width() / 2, size.height() / 2), size);
+        double covered = 0;
+        for (const auto* item : scene.items(box, Qt::IntersectsItemBoundingRect)) {
+            if (const auto* label = dynamic_cast<const RegionLabel*>(item))
+                covered += area_of(box & label->words_and_handle_box(zoom));
+            const auto* node = dynamic_cast<const NodeItem*>(item);
+            if (node == nullptr || !node->isVisible()) continue;
+            const QRectF disc(node->pos() - QPointF(node_radius, node_radius),
+                              QSizeF(2 * node_radius, 2 * node_radius));
+            covered += (node == own ? 0 : area_of(box & disc)) + area_of(box & node->name_box(zoom));
+        }
+        if (covered < least) best = at, least = covered;
+        if (covered == 0) break;
+    }
+    return best;
 }
 
 void draw_badge(QPainter* painter, QPointF at, int level) {
@@ -50,6 +77,23 @@ void draw_badge(QPainter* painter, QPointF at, int level) {
     painter->setFont(font);
     painter->drawText(QRectF(at.x() - badge_radius, at.y() - badge_radius, 2 * badge_radius, 2 * badge_radius),
                       Qt::AlignCenter, "!");
+}
+
+QIcon badge_icon(int level) {
+    if (level == 0) return {};
+    constexpr int wide = static_cast<int>(2 * badge_radius) + 2;
+    QIcon icon;
+    for (const double pixels : {1.0, 2.0}) {
+        QPixmap picture(static_cast<int>(wide * pixels), static_cast<int>(wide * pixels));
+        picture.setDevicePixelRatio(pixels);
+        picture.fill(Qt::transparent);
+        QPainter painter(&picture);
+        painter.setRenderHint(QPainter::Antialiasing);
+        draw_badge(&painter, {wide / 2.0, wide / 2.0}, level);
+        painter.end();
+        icon.addPixmap(picture);
+    }
+    return icon;
 }
 
 QPolygonF failure_flash() { return QPolygonF({{1.2, -5}, {-3, 0.8}, {-0.2, 0.8}, {-1.2, 5}, {3, -0.8}, {0.2, -0.8}}); }

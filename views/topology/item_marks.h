@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Marks and measures that several items of the canvas share.
 #pragma once
+#include <vector>
+
+#include <QGraphicsScene>
+#include <QIcon>
 #include <QPainter>
 
 namespace skippipe {
@@ -15,9 +19,17 @@ bool is_close(const QPainter* painter);
 /// What words are magnified by, so that they stay readable where the canvas is small.
 double text_scale(double zoom);
 double text_scale(const QPainter* painter);
+/// The size of such words on their dark ground, at scale 1.
+QSizeF share_size(const QString& words);
 /// A share on a dark ground: "13 %", in the same size wherever words are readable.
-void draw_share(QPainter* painter, QPointF at, double share);
+void draw_share(QPainter* painter, QPointF at, const QString& words);
+/// The first of these places, in scene coordinates, at which a box of that size covers the least of nodes, of names and
+/// of what links are drawn from, where the canvas is magnified by `zoom`; the disc of `own` it may cover.
+QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF box, double zoom,
+                       const QGraphicsItem* own = nullptr);
 /// An exclamation mark on a disc: 1 a warning, 2 an error, 0 nothing.
 void draw_badge(QPainter* painter, QPointF at, int level);
+/// The same for a tab or a button; none: a null one.
+QIcon badge_icon(int level);
 
 }  // namespace skippipe

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <iterator>
 
 #include <QGraphicsScene>
 #include <QPainter>
 #include <QStyleOptionGraphicsItem>
 
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/item_marks.h"
 
@@ -18,8 +19,9 @@ namespace {
 constexpr double pale_share = 0.35;
 constexpr double thin_strength = 0.2, apart_share = 0.35;
 constexpr double least_bridge = 24;
-constexpr double share_aside = 14;
+constexpr double share_edge = 2;         // between a share and what it must not touch
 constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
+constexpr double beside_middle[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74};  // of a line, the middle first
 constexpr double chip_radius = 8;
 constexpr double ring_gap = 2, ring_width = 3;  // of what is selected
 constexpr double most_ring_scale = 4;           // it stays within NodeItem::boundingRect
@@ -63,8 +65,6 @@ void draw_failure_mark(QPainter* painter, QPointF at) {
     painter->drawPolygon(failure_flash());
     painter->restore();
 }
-
-double area_of(const QRectF& box) { return std::max(0.0, box.width()) * std::max(0.0, box.height()); }
 
 double ring_scale(double zoom) { return std::clamp(1 / zoom, 1.0, most_ring_scale); }
 
@@ -190,14 +190,25 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         const double out = node_radius * 0.75 + badge_radius * (failure_mark_scale(painter) - 1) * 0.9;
         draw_failure_mark(painter, {-out, -out});
     }
-    // Above the disc, beside the marks that may stand there.
     if (critical_share > 0 && is_close(painter))
-        draw_share(painter,
-                   {fails             ? share_aside
-                    : fault_level > 0 ? -share_aside
-                                      : 0,
-                    -node_radius - 4},
-                   critical_share);
+        draw_share(painter, share_place(painter->worldTransform().m11()), whole_percent(critical_share));
+}
+
+/// On the disc's upper edge or at its sides, beside the marks that may stand there, where it covers no name.
+QPointF NodeItem::share_place(double zoom) const {
+    const QSizeF box = share_size(whole_percent(critical_share)) * text_scale(zoom);
+    const double top = -node_radius - 4, aside = box.width() / 2 - 2,
+                 beyond = node_radius + box.width() / 2 - rim_width;
+    constexpr double half = node_radius / 2;
+    const QPointF right[] = {{aside, top}, {beyond, 0}, {beyond, -half}, {beyond, half}},
+                  left[] = {{-aside, top}, {-beyond, 0}, {-beyond, -half}, {-beyond, half}};
+    std::vector<QPointF> places;
+    if (!fails && fault_level == 0) places.push_back({0, top});
+    if (fault_level == 0) places.insert(places.end(), std::begin(right), std::end(right));
+    if (!fails) places.insert(places.end(), std::begin(left), std::end(left));
+    if (places.empty()) places.push_back({0, top});
+    for (QPointF& place : places) place += pos();
+    return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom, this) - pos();
 }
 
 double NodeItem::name_top(double zoom) const {
@@ -303,32 +314,23 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     if (fails) draw_failure_mark(painter, line_.center() - aside);
     const bool has_marks = fault_level > 0 || fails || isSelected() || hovered;  // its words say the share too
     if (critical && !has_marks && line_.length() * painter->worldTransform().m11() >= least_share_line)
-        draw_share(painter, line_.center(), critical_share);
+        draw_share(painter, share_place(painter->worldTransform().m11()), whole_percent(critical_share));
+}
+
+QPointF LinkItem::share_place(double zoom) const {
+    std::vector<QPointF> places;
+    for (const double share : beside_middle) places.push_back(line_.pointAt(share));
+    const QSizeF box = share_size(whole_percent(critical_share)) * text_scale(zoom);
+    return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom);
 }
 
 /// Below nodes, so that their names stay readable.
 PathItem::PathItem() { setZValue(1.9); }
 
 QPointF chip_place(const QGraphicsScene& scene, const QPainterPath& hop, double radius, double zoom) {
-    QPointF best = hop.pointAtPercent(0.5);
-    double least = std::numeric_limits<double>::infinity();
-    for (const double share : {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74}) {
-        const QPointF at = hop.pointAtPercent(share);
-        const QRectF chip(at.x() - radius, at.y() - radius, 2 * radius, 2 * radius);
-        double covered = 0;
-        for (const auto* item : scene.items(chip, Qt::IntersectsItemBoundingRect)) {
-            if (const auto* label = dynamic_cast<const RegionLabel*>(item))
-                covered += area_of(chip & label->words_and_handle_box());
-            const auto* node = dynamic_cast<const NodeItem*>(item);
-            if (node == nullptr) continue;
-            const QRectF disc(node->pos() - QPointF(node_radius, node_radius),
-                              QSizeF(2 * node_radius, 2 * node_radius));
-            covered += area_of(chip & disc) + area_of(chip & node->name_box(zoom));
-        }
-        if (covered < least) best = at, least = covered;
-        if (covered == 0) break;
-    }
-    return best;
+    std::vector<QPointF> places;
+    for (const double share : beside_middle) places.push_back(hop.pointAtPercent(share));
+    return quietest_place(scene, places, {2 * radius, 2 * radius}, zoom);
 }
 
 void PathItem::set_way(const std::vector<NodeItem*>& nodes) {

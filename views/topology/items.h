@@ -45,6 +45,8 @@ public:
     QPointF seen_at() const;
     /// The name's room from the node's middle, at a zoom where names are as small as they are read.
     QRectF far_name_box(FarName side, double zoom) const;
+    /// The middle of its share of the critical path, from its own middle.
+    QPointF share_place(double zoom) const;
     void set_far_name(FarName side, double zoom);
     FarName far_name() const { return far_name_; }
 
@@ -55,7 +57,7 @@ public:
     bool down = false;             ///< lost, at the time that is shown
     bool fails = false;            ///< failures of the document happen to it
     bool link_target = false;      ///< a link being drawn would end here
-    double critical_share = 0;     ///< of the critical chain that is spent on it; 0: it is not marked
+    double critical_share = 0;     ///< of the critical path that is spent on it; 0: it is not marked
     bool holds_selection = false;  ///< selected, though its region may hide it
     RegionItem* region = nullptr;
     std::vector<LinkItem*> links;
@@ -94,6 +96,8 @@ public:
     QPainterPath shape() const override;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
     void follow_ends();
+    /// The middle of its share of the critical path: near its own middle, where it covers no name.
+    QPointF share_place(double zoom) const;
     /// Beneath the regions' areas, which it may cross, where it joins two of them and nothing marks it.
     void settle_depth();
 
@@ -106,7 +110,7 @@ public:
     QString words;              ///< latency and bandwidth
     bool hovered = false;       ///< the mouse is on it: its words are shown
     bool critical = false;      ///< the plan's end waits for it the longest
-    double critical_share = 0;  ///< of the critical chain that is spent on it
+    double critical_share = 0;  ///< of the critical path that is spent on it
     bool fails = false;         ///< failures of the document happen to it
     bool down = false;          ///< one of its ends is, at the time that is shown
     double presence = 1;        ///< 0 to 1: one of few is seen well, one of thousands is a breath
@@ -180,10 +184,13 @@ public:
         below_ = below;
         side_ = side;
     }
+    bool is_below() const { return below_; }
     /// Where the words are, in scene coordinates, at full size.
     QRectF words_box() const;
     /// The words and the ring beside them.
     QRectF words_and_handle_box() const;
+    /// The same as they are seen, where the canvas is magnified by `zoom`.
+    QRectF words_and_handle_box(double zoom) const;
 
 private:
     QRectF words(double scale) const;

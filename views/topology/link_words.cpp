@@ -26,11 +26,11 @@ QString link_words(const Link& link) {
 }
 
 QString critical_words(double share) {
-    return QObject::tr("critical link: %1 of the critical chain").arg(percent(share));
+    return QObject::tr("critical link: %1 of the critical path").arg(percent(share));
 }
 
 QString critical_node_words(double share) {
-    return QObject::tr("critical node: %1 of the critical chain").arg(percent(share));
+    return QObject::tr("critical node: %1 of the critical path").arg(percent(share));
 }
 
 LinkWordsItem::LinkWordsItem() {

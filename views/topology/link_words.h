@@ -14,7 +14,7 @@ double link_width(double bandwidth_bytes_per_s);
 /// "50 ms, 1 Gbit/s"
 QString link_words(const Link& link);
 
-/// "critical link: 23 % of the critical chain"
+/// "critical link: 23 % of the critical path"
 QString critical_words(double share);
 /// The same of a node.
 QString critical_node_words(double share);

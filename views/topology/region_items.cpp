@@ -7,6 +7,7 @@
 
 #include <QPainter>
 
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/item_marks.h"
 #include "views/topology/items.h"
@@ -176,7 +177,10 @@ void RegionItem::paint_folded(QPainter& painter) const {
     }
     constexpr double out = folded_radius_px * 0.75;
     draw_badge(&painter, {out, -out}, fault);
-    if (critical_share > 0) draw_share(&painter, {0, -folded_radius_px - 2}, critical_share);
+    // Beside the badges, and on the side where its name is not.
+    if (critical_share > 0)
+        draw_share(&painter, {0, (label != nullptr && label->is_below() ? -1 : 1) * (folded_radius_px + 2)},
+                   whole_percent(critical_share));
     if (down || fails) {
         painter.translate(-out, -out);
         painter.setPen(QPen(t.bad, 1));
@@ -229,9 +233,11 @@ double RegionLabel::scale(double zoom) const { return region_.is_folded() ? regi
 
 QRectF RegionLabel::words_box() const { return words(region_.is_folded() ? region_.pixel() : 1); }
 
-QRectF RegionLabel::words_and_handle_box() const {
+QRectF RegionLabel::words_and_handle_box() const { return words_and_handle_box(1); }
+
+QRectF RegionLabel::words_and_handle_box(double zoom) const {
     const double pixel = region_.is_folded() ? region_.pixel() : 1;
-    return words_box().adjusted(0, 0, has_handle_ ? 2 * (handle_radius + 3) * pixel : 0, 0);
+    return words(scale(zoom)).adjusted(0, 0, has_handle_ ? 2 * (handle_radius + 3) * pixel : 0, 0);
 }
 
 QPainterPath RegionLabel::shape() const {

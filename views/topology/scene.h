@@ -19,7 +19,7 @@ namespace skippipe {
 
 class Document;
 
-/// What the end of the plan's iteration waits for the longest, each with its share of the critical chain.
+/// What the end of the plan's iteration waits for the longest, each with its share of the critical path.
 struct CriticalThings {
     std::string node;  ///< empty: none is marked
     double node_share = 0;

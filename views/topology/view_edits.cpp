@@ -182,10 +182,11 @@ Point TopologyView::free_region_place() const {
                std::all_of(e.topology.regions.begin(), e.topology.regions.end(),
                            [&](const Region& r) { return is_far(region_room, r); });
     };
-    // Beside what is there, where there is room: in the middle of the view's height, to the right first.
-    for (double aside = 0; aside < seen.width() / 2; aside += region_room / 4)
-        for (const QPointF at : {middle + QPointF(aside, 0), middle - QPointF(aside, 0)})
-            if (seen.contains(at) && is_free(at)) return {std::round(at.x()), std::round(at.y())};
+    // Beside what is there, where there is room: in the middle of the view's height, as one reads.
+    for (const int way : {1, -1})
+        for (double aside = 0; aside < seen.width() / 2; aside += region_room / 4)
+            if (const QPointF at = middle + QPointF(way * aside, 0); seen.contains(at) && is_free(at))
+                return {std::round(at.x()), std::round(at.y())};
     std::optional<QPointF> best;
     for (int ring = 0; ring < 40; ++ring)
         for (int step = 0; step < std::max(1, 8 * ring); ++step) {

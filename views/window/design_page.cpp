@@ -14,7 +14,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
-#include "views/topology/bandwidth_key.h"
+#include "views/topology/item_marks.h"
 
 namespace skippipe {
 
@@ -43,7 +43,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     tabs->addTab(matrix_, tr("Matrix"));
     tabs->addTab(stages_, tr("Stages"));
     tabs->addTab(devices_, tr("Devices"));
-    new BandwidthKey(document, *canvas_, *tabs);  // theirs
+    canvas_key_ = new CanvasKey(document, *canvas_, *tabs);  // theirs
     connect(matrix_, &MatrixPanel::told, this, &DesignPage::told);
 
     auto* middle = new QSplitter(Qt::Vertical);
@@ -115,7 +115,7 @@ void DesignPage::fill_bottom() {
 
 /// The node and the link that the plan's end waits for the longest, as they are drawn; not where that is hardly at all.
 void DesignPage::show_critical() {
-    constexpr double worth_marking = 0.05;  // of the critical chain
+    constexpr double worth_marking = 0.05;  // of the critical path
     const auto outcome = plans_.outcome();
     const auto why = plans_.explanation();
     CriticalThings critical;
@@ -133,6 +133,7 @@ void DesignPage::show_critical() {
                     link.from + "->" + link.to == name || link.to + "->" + link.from == name)
                     critical.link = {link.from, link.to};
     }
+    canvas_key_->show_critical(critical != CriticalThings{});
     canvas_->scene_model().show_critical(std::move(critical));
 }
 
@@ -193,8 +194,8 @@ void DesignPage::show_plan() {
         inspector_->show_iteration({});
         what_if_->show_plan(nullptr, {}, !plans_.is_busy());
     }
-    if (const auto ready = plans_.ready())
-        planners_->show_plan(*ready);
+    if (auto ready = plans_.ready())
+        planners_->show_plan(std::move(ready));
     else
         planners_->show_no_plan();
     show_problems();
@@ -210,9 +211,7 @@ void DesignPage::show_problems() {
         show_remedies();
     }
     bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
-    bottom_->tabBar()->setTabTextColor(1, has_errors(faults) ? theme().bad
-                                          : faults.empty()   ? QColor{}
-                                                             : theme().warning);
+    bottom_->setTabIcon(1, badge_icon(has_errors(faults) ? 2 : faults.empty() ? 0 : 1));
 }
 
 /// Of the problem at hand.

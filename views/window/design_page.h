@@ -15,6 +15,7 @@
 #include "views/plan/what_if_panel.h"
 #include "views/plan/why_panel.h"
 #include "views/timeline/lane_key.h"
+#include "views/topology/canvas_key.h"
 #include "views/topology/view.h"
 #include "views/window/palette.h"
 #include "views/window/plan_area.h"
@@ -84,6 +85,7 @@ private:
     PlannerTable* planners_;
     WhatIfPanel* what_if_;
     QTabWidget* bottom_;
+    CanvasKey* canvas_key_ = nullptr;
     LaneKey* lane_key_ = nullptr;
     Palette* palette_;
 };

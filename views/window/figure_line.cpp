@@ -21,27 +21,25 @@ FigureLine::FigureLine(QWidget* parent) : QLabel(parent) {
     reserve_lines();
 }
 
-/// What is below stays where it is, however many lines there are: where there is room for all figures on one, the
-/// other is the sentence's.
+/// What is below stays where it is, however many lines there are.
 void FigureLine::reserve_lines() {
-    const int sentence = width() < wide_figures ? QFontMetrics(small_font()).lineSpacing() : 0;
-    setMinimumHeight(
-        std::max<int>(size::row, most_figure_lines * fontMetrics().lineSpacing() + sentence + below_lines));
+    const int small = QFontMetrics(small_font()).lineSpacing() * (width() < wide_figures ? most_figure_lines : 1);
+    setMinimumHeight(std::max<int>(size::row, QFontMetrics(title_font()).lineSpacing() + small + below_lines));
 }
 
-void FigureLine::show_figures(std::vector<Figure> figures, const QString& note, const QString& closing) {
-    closing_ = closing;
+void FigureLine::show_figures(Figure first, std::vector<Figure> figures, const QString& note) {
+    first_ = std::move(first);
     figures_ = std::move(figures);
     words_.clear();
-    QStringList all;
+    QStringList all{first_.html};
     for (const auto& figure : figures_) all << figure.html;
-    if (!closing.isEmpty()) all << closing.toHtmlEscaped();
     all << note.toHtmlEscaped().replace('\n', "<br>");
     setToolTip(all.join("<br>"));
     fit();
 }
 
 void FigureLine::show_words(const QString& plain) {
+    first_ = {};
     figures_.clear();
     words_ = plain;
     setToolTip(QStringLiteral("<span>%1</span>").arg(plain.toHtmlEscaped()));
@@ -69,41 +67,36 @@ QString FigureLine::lines(int highest_rank, bool brief, int most) const {
     QString line;
     for (const auto& part : parts) {
         const QString longer = line.isEmpty() ? part : line + between + part;
-        if (fits(longer)) {
+        if (fits(longer, small_font())) {
             line = longer;
             continue;
         }
         full << std::exchange(line, part);
-        if (full.back().isEmpty() || full.size() == most || !fits(line)) return {};
+        if (full.back().isEmpty() || full.size() == most || !fits(line, small_font())) return {};
     }
     return (full << line).join("<br>");
 }
 
-bool FigureLine::fits(const QString& html) const {
+bool FigureLine::fits(const QString& html, const QFont& font) const {
     QTextDocument text;
     text.setDocumentMargin(0);
-    text.setDefaultFont(font());
+    text.setDefaultFont(font);
     text.setHtml(html);
     return text.idealWidth() <= contentsRect().width();
 }
 
 void FigureLine::fit() {
-    if (figures_.empty())
+    if (first_.html.isEmpty())
         return setText(fontMetrics().elidedText(words_, Qt::ElideRight, contentsRect().width()).toHtmlEscaped());
+    const bool has_room = first_.brief.isEmpty() || fits(first_.html, font());
     int rank = 0;
     for (const auto& figure : figures_) rank = std::max(rank, figure.rank);
-    QString html = lines(rank, false, 1);
-    if (html.isEmpty()) html = lines(rank, true, 1);
-    for (; html.isEmpty() && rank >= 0; --rank) html = lines(rank, true, most_figure_lines);
-    if (html.isEmpty()) html = figures_.front().html;
-    if (!closing_.isEmpty())
-        html += QStringLiteral("<br><span style='color:%1;font-size:%2px'>%3</span>")
-                    .arg(theme().text_2.name())
-                    .arg(size::small_text)
-                    .arg(QFontMetrics(small_font())
-                             .elidedText(closing_, Qt::ElideRight, contentsRect().width())
-                             .toHtmlEscaped());
-    setText(html);
+    QString below = lines(rank, false, width() < wide_figures ? most_figure_lines : 1);
+    for (; below.isEmpty() && rank >= 0; --rank) below = lines(rank, true, most_figure_lines);
+    setText(QStringLiteral("%1<br><span style='font-size:%2px'>%3</span>")
+                .arg(has_room ? first_.html : first_.brief)
+                .arg(size::small_text)
+                .arg(below));
 }
 
 }  // namespace skippipe

@@ -6,8 +6,9 @@
 
 namespace skippipe {
 
-/// Figures on one line; where that is too short each in its shorter words, then on two lines, then only as many as
-/// there is room for, each whole. A sentence may close them. The tooltip has all of them at length.
+/// What matters first, and small figures below it: on one line, in a narrow window on two. Where that is too short each
+/// is in its shorter words, then there are only as many as there is room for, each whole. The tooltip has all of them
+/// at length.
 class FigureLine : public QLabel {
     Q_OBJECT
 public:
@@ -19,9 +20,8 @@ public:
 
     explicit FigureLine(QWidget* parent = nullptr);
 
-    /// In this order; `note`: plain, under them in the tooltip; `closing`: plain, on a line of its own below them,
-    /// shortened where there is no room.
-    void show_figures(std::vector<Figure> figures, const QString& note, const QString& closing = {});
+    /// In this order; `note`: plain, under them in the tooltip.
+    void show_figures(Figure first, std::vector<Figure> figures, const QString& note);
     /// Words in their place, shortened where there is no room.
     void show_words(const QString& plain);
 
@@ -34,10 +34,11 @@ private:
     void fit();
     /// Those up to that rank, on one line or two; empty where they do not fit.
     QString lines(int highest_rank, bool brief, int most_lines) const;
-    bool fits(const QString& html) const;
+    bool fits(const QString& html, const QFont& font) const;
 
+    Figure first_;
     std::vector<Figure> figures_;
-    QString words_, closing_;
+    QString words_;
 };
 
 }  // namespace skippipe

@@ -20,26 +20,35 @@ namespace skippipe {
 namespace {
 
 QString figure(const QString& name, const QString& value) {
-    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3").arg(theme().text_2.name(), name, value);
+    const QString words = QStringLiteral("<span style='color:%1'>%2</span>").arg(theme().text_2.name(), name);
+    return value.isEmpty() ? words : words + "&nbsp;" + value;
 }
+
+constexpr double no_gap = 1e-9;  ///< what rounding leaves over
 
 /// Rounded up: it holds as "at most".
 QString at_most(double gap) { return whole_percent(std::ceil(100 * gap - 1e-6) / 100); }
 
+bool is_bounded(const Score& score) { return score.lower_bound_seconds > 0 && std::isfinite(score.gap); }
+
 }  // namespace
 
 QString plan_verdict(const Score& score, std::optional<double> placed_gap) {
-    constexpr double nothing = 1e-9;  // what rounding leaves over
-    if (!(score.lower_bound_seconds > 0) || !std::isfinite(score.gap)) return {};
-    if (score.gap <= nothing) return QObject::tr("No plan is shorter, with any placement");
-    if (!placed_gap) return QObject::tr("At most %1 from the best with any placement").arg(at_most(score.gap));
-    if (*placed_gap <= nothing)
-        return QObject::tr("The best with these stages, at most %1 from the best with any placement")
-            .arg(at_most(score.gap));
-    if (at_most(*placed_gap) == at_most(score.gap))
-        return QObject::tr("At most %1 from the best with any placement").arg(at_most(score.gap));
-    return QObject::tr("At most %1 from the best with these stages, %2 with any placement")
-        .arg(at_most(*placed_gap), at_most(score.gap));
+    if (!is_bounded(score)) return {};
+    if (score.gap <= no_gap) return QObject::tr("no plan is shorter");
+    if (!placed_gap) return {};
+    if (*placed_gap <= no_gap) return QObject::tr("the best with these stages");
+    return (at_most(*placed_gap) == at_most(score.gap) ? QObject::tr("at most %1 above the best with any placement")
+                                                       : QObject::tr("at most %1 above the best with these stages"))
+        .arg(at_most(*placed_gap));
+}
+
+QString any_placement_words(const Score& score, std::optional<double> placed_gap) {
+    if (!is_bounded(score) || score.gap <= no_gap) return {};
+    const QString bound = duration(score.lower_bound_seconds);
+    return placed_gap && at_most(*placed_gap) == at_most(score.gap)
+               ? QObject::tr("Bound with any placement: %1").arg(bound)
+               : QObject::tr("With any placement at most %1 above the best (bound %2)").arg(at_most(score.gap), bound);
 }
 
 PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor& failures, PlanService& plans,
@@ -148,10 +157,9 @@ void PlanArea::show_remedies(const Fault* fault) {
     remedies_->show_for(fails ? fault : nullptr);
 }
 
-QString PlanArea::verdict(const PlanOutcome& outcome) const {
+std::optional<double> PlanArea::placed_gap(const PlanOutcome& outcome) const {
     const auto why = outcome.refined ? plans_.explanation() : nullptr;
-    const bool has_placed = why && why->placed.seconds > 0;
-    return plan_verdict(outcome.score, has_placed ? std::optional(why->placed_gap()) : std::nullopt);
+    return why && why->placed.seconds > 0 ? std::optional(why->placed_gap()) : std::nullopt;
 }
 
 void PlanArea::show_figures(const PlanOutcome& outcome) {
@@ -167,13 +175,12 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     const auto show = [&](const QString& html, int rank, const QString& brief = {}) {
         figures.push_back({paled(html), rank, paled(brief)});
     };
-    const QString iteration = QStringLiteral("<b>%1</b>").arg(duration(s.iteration_seconds));
-    show(figure(QString::fromStdString(outcome.plan.planner) + tr(": iteration"), iteration), 0,
-         figure(tr("Iteration"), iteration));
-    // *Why* has another bound: that of its own stages. How far the plan is from both, the line below says.
-    if (s.lower_bound_seconds > 0)
-        show(figure(tr("Bound, any placement"), duration(s.lower_bound_seconds)), 1,
-             figure(tr("Bound"), duration(s.lower_bound_seconds)));
+    if (!s.violations.empty())
+        show(QStringLiteral("<span style='color:%1'>%2</span>")
+                 .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped()),
+             0);
+    if (plans_.previous_iteration_s() > 0 && !old)
+        show(figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1)), 1);
     show(figure(tr("Idle"), percent(s.idle_fraction).toHtmlEscaped()), 3);
     show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
     const Experiment& e = document_.experiment();
@@ -184,18 +191,21 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
         show(figure(tr("All tokens"),
                     duration(budget.seconds) + (has_prices ? tr(", %1").arg(three_digits(budget.price)) : QString{})),
              4);
-    if (plans_.previous_iteration_s() > 0 && !old)
-        show(figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1)), 2);
-    if (!s.violations.empty())
-        show(QStringLiteral("<span style='color:%1'>%2</span>")
-                 .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped()),
-             0);
-    figures_->show_figures(
-        std::move(figures),
-        old ? tr("Of the experiment before the last edit")
-            : tr("Bound, any placement: %1. With these stages another one holds, which Why says.\n%2")
-                  .arg(QString::fromStdString(s.bound), QString::fromStdString(s.note)),
-        old ? QString{} : verdict(outcome));
+    const auto gap = placed_gap(outcome);
+    if (const QString words = any_placement_words(s, gap); !old && !words.isEmpty())
+        show(figure(words, {}), 2, figure(tr("Bound"), duration(s.lower_bound_seconds)));
+    const QString verdict = old ? QString{} : plan_verdict(s, gap);
+    const QString iteration = paled(QStringLiteral("<span style='font-size:%1px'><b>%2</b></span> %3")
+                                        .arg(size::title_text)
+                                        .arg(duration(s.iteration_seconds), tr("an iteration")));
+    const auto first = [&](const QString& how) { return how.isEmpty() ? iteration : tr("%1, %2").arg(iteration, how); };
+    figures_->show_figures({first(verdict), 0, first(QString(verdict).replace(tr("at most"), QStringLiteral("≤")))},
+                           std::move(figures),
+                           old ? tr("Of the experiment before the last edit")
+                               : tr("Planned by %1. Bound with any placement: %2. With these stages another one holds, "
+                                    "which Why says.\n%3")
+                                     .arg(QString::fromStdString(outcome.plan.planner), QString::fromStdString(s.bound),
+                                          QString::fromStdString(s.note)));
 }
 
 }  // namespace skippipe

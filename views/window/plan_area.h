@@ -12,9 +12,11 @@
 
 namespace skippipe {
 
-/// How good a plan is, in a sentence: by how much it may be longer than the best one with the same stages (as far as
-/// that is known yet) and with any placement. Empty where nothing bounds it.
+/// How good a plan is, to be said after its time: by how much it may be longer than the best one with the same stages,
+/// or with any placement where that is as much. Empty where nothing bounds it, and until the stages' bound is known.
 QString plan_verdict(const Score& score, std::optional<double> placed_gap);
+/// What the verdict leaves open: the same with any placement, and the bound that says so. Empty where nothing is.
+QString any_placement_words(const Score& score, std::optional<double> placed_gap);
 
 /// The plan under the canvas: its figures, a miniature of its timeline, and the axis of failures. Where both cannot
 /// have the height they would like, the axis scrolls and the lanes keep their names.
@@ -40,7 +42,7 @@ protected:
 
 private:
     void show_figures(const PlanOutcome& outcome);
-    QString verdict(const PlanOutcome& outcome) const;
+    std::optional<double> placed_gap(const PlanOutcome& outcome) const;
     void share_height();
     void follow_timeline();
 

@@ -2,6 +2,7 @@
 #include "views/window/top_bar.h"
 
 #include <QHBoxLayout>
+#include <QLocale>
 #include <QSignalBlocker>
 #include <QStyle>
 
@@ -13,6 +14,18 @@
 
 namespace skippipe {
 
+namespace {
+
+/// A number in as many digits as it has.
+class ShortSpin : public QDoubleSpinBox {
+public:
+    QString textFromValue(double value) const override {
+        return QLocale::c().toString(value, 'g', QLocale::FloatingPointShortest);
+    }
+};
+
+}  // namespace
+
 TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* parent)
     : QWidget(parent),
       document_(document),
@@ -22,7 +35,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
       subject_(new ElidedLabel),
       draft_(new ElidedLabel),
       skip_words_(new QLabel),
-      skip_(new QDoubleSpinBox),
+      skip_(new ShortSpin),
       planner_(new QComboBox),
       launch_(new QPushButton(tr("Launch"))),
       pause_(new QPushButton(tr("Pause"))),

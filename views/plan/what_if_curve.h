@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include <QWidget>
+
+#include "views/plan/what_if_answers.h"
+
+namespace skippipe {
+
+/// The iteration time over the values of one quantity: a line through what was planned, the present value and the
+/// chosen one marked, hollow and "at most" where only a short search has been made. A click, or Left and Right, choose
+/// a value.
+class WhatIfCurve : public QWidget {
+    Q_OBJECT
+public:
+    explicit WhatIfCurve(QWidget* parent = nullptr);
+    void show_curve(const WhatIfQuestion& question, const std::vector<WhatIfAnswer>& answers);
+    void choose(int index);
+    int chosen() const { return chosen_; }
+    /// Where the point of a value stands.
+    QPointF place(std::size_t value) const;
+    QSize sizeHint() const override { return {320, 140}; }
+
+Q_SIGNALS:
+    void chosen_changed(int index);
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+    void mousePressEvent(QMouseEvent*) override;
+    void mouseMoveEvent(QMouseEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
+
+private:
+    QRectF frame() const;
+    double x_of(double value) const;
+    double y_of(double seconds) const;
+    double top_s() const;
+    double step_s() const;
+    void draw_times(QPainter& painter) const;
+    void draw_values(QPainter& painter) const;
+    void draw_now(QPainter& painter) const;
+    void draw_line(QPainter& painter) const;
+    void draw_point(QPainter& painter, std::size_t i) const;
+    void draw_beside(QPainter& painter, QPointF middle, const QString& words) const;
+    void choose_at(double x);
+
+    WhatIfQuestion question_;
+    std::vector<WhatIfAnswer> answers_;
+    double most_s_ = 0;
+    int chosen_ = -1;
+};
+
+}  // namespace skippipe
