@@ -194,6 +194,7 @@ QStringList in_lines(const Details& details) {
 }
 
 QString in_rows(const Details& details, const TimelineData& data) {
+    constexpr QChar thin_space(0x2009), no_break_space(0x00A0);  // rich text breaks lines at the thin one
     QString html = QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\">");
     if (!details.title.isEmpty())
         html += QStringLiteral("<tr><td colspan=\"2\"><b>%1</b></td></tr>")
@@ -204,7 +205,7 @@ QString in_rows(const Details& details, const TimelineData& data) {
                 ? QStringLiteral("<tr><td colspan=\"2\">%1</td></tr>").arg(linked(row, data))
                 : QStringLiteral("<tr><td width=\"28%\" style=\"color:%1;padding-right:8px\">%2</td><td>%3</td></tr>")
                       .arg(theme().text_2.name(), row.name.toHtmlEscaped(), linked(row, data));
-    return html + QStringLiteral("</table>");
+    return html.replace(thin_space, no_break_space) + QStringLiteral("</table>");
 }
 
 }  // namespace skippipe
