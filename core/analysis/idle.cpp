@@ -12,15 +12,20 @@
 namespace skippipe {
 namespace {
 
-constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient", "link",
-                                                          "memory",     "collision",  "order",    "replica",
+constexpr std::array<std::string_view, idle_causes> names{"fill-drain", "activation", "gradient",  "link",
+                                                          "memory",     "collision",  "order",     "replica",
                                                           "all-reduce", "optimizer",  "node-down", "unused"};
-constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining",      "waiting for an activation",
-                                                              "waiting for a gradient",   "waiting for the link",
-                                                              "waiting for memory (TC1)", "collision upstream (TC2)",
-                                                              "waiting its turn",         "waiting for a replica's work",
+constexpr std::array<std::string_view, idle_causes> sentences{"filling or draining",
+                                                              "waiting for an activation",
+                                                              "waiting for a gradient",
+                                                              "waiting for the link",
+                                                              "waiting for memory (TC1)",
+                                                              "collision upstream (TC2)",
+                                                              "waiting its turn",
+                                                              "waiting for a replica's work",
                                                               "waiting for the all-reduce",
-                                                              "stepping the optimizer",   "node down",
+                                                              "stepping the optimizer",
+                                                              "node down",
                                                               "not used by the plan"};
 
 /// Cuts one idle stretch of one node into gaps, from left to right; every call goes on where the last one ended, so
@@ -242,8 +247,8 @@ IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline
         if (stage < 0) continue;
         ++used;
         const auto& nodes = plan.stages[static_cast<std::size_t>(stage)];
-        explain_node(index, queues ? &*queues : nullptr, queues ? last_to_work(index, nodes) : NodeIndex(-1), node, stage,
-                     report);
+        explain_node(index, queues ? &*queues : nullptr, queues ? last_to_work(index, nodes) : NodeIndex(-1), node,
+                     stage, report);
     }
     std::vector<char> left_out(problem.node_ids.size(), 0);
     for (const auto& span : timeline.spans)

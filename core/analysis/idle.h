@@ -26,8 +26,8 @@ enum class IdleCause : std::uint8_t {
     unused
 };
 inline constexpr std::size_t idle_causes = 12;
-/// "fill-drain", "activation", "gradient", "link", "memory", "collision", "order", "replica", "all-reduce", "optimizer",
-/// "node-down", "unused".
+/// "fill-drain", "activation", "gradient", "link", "memory", "collision", "order", "replica", "all-reduce",
+/// "optimizer", "node-down", "unused".
 std::string_view to_string(IdleCause cause);
 /// A sentence for people: "waiting for an activation", ...
 std::string_view describe(IdleCause cause);

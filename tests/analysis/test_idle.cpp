@@ -157,8 +157,7 @@ private Q_SLOTS:
         const auto waits = [&](NodeIndex node, IdleCause cause = IdleCause::all_reduce) {
             std::vector<std::tuple<double, double, NodeIndex>> found;
             for (const auto& gap : report.gaps)
-                if (gap.node == node && gap.cause == cause)
-                    found.emplace_back(gap.start_s, gap.end_s, gap.other);
+                if (gap.node == node && gap.cause == cause) found.emplace_back(gap.start_s, gap.end_s, gap.other);
             return found;
         };
         using Waits = std::vector<std::tuple<double, double, NodeIndex>>;

@@ -185,10 +185,8 @@ private Q_SLOTS:
             run.info.id = i + 1;
             run.experiment.pipeline.skip_ratio = 0.1 * i;
             for (int n = 0; n <= 4; ++n)
-                run.metrics.push_back({.iteration = n,
-                                       .name = "validation_loss",
-                                       .value = 6 - n - lower[i],
-                                       .network_s = 9. * n});
+                run.metrics.push_back(
+                    {.iteration = n, .name = "validation_loss", .value = 6 - n - lower[i], .network_s = 9. * n});
         }
         runs[3].experiment.model.width *= 2;
         RacePanel panel;

@@ -206,9 +206,9 @@ private Q_SLOTS:
             info.iterations_done = done;
             return info;
         };
-        const std::vector<RunInfo> mixed{run(9, "churn"),    run(8, "quick", 0), run(7, "quick"), run(6, "quick"),
-                                         run(5, "authors"),  run(4, "quick"),    run(3, "churn"), run(2, "quick"),
-                                         run(1, "quick")};
+        const std::vector<RunInfo> mixed{run(9, "churn"), run(8, "quick", 0), run(7, "quick"),
+                                         run(6, "quick"), run(5, "authors"),  run(4, "quick"),
+                                         run(3, "churn"), run(2, "quick"),    run(1, "quick")};
         QCOMPARE(worth_comparing(mixed), (std::vector<RunId>{9, 3}));
         QCOMPARE(worth_comparing({mixed.begin() + 1, mixed.end()}), (std::vector<RunId>{7, 6, 4, 2}));
         QCOMPARE(worth_comparing({mixed[0], mixed[1], mixed[4]}), (std::vector<RunId>{9, 8}));

@@ -102,8 +102,8 @@ private Q_SLOTS:
         data->set_lanes({"a", "b"});
         for (const int node : {0, 1}) data->set_stage(node, 2);
         const auto work = [&](int node, double start_s, double end_s, std::int64_t row) {
-            data->add(Span{SpanKind::backward, NodeIndex(node), -1, StageIndex(2), MicrobatchIndex(static_cast<int>(row)),
-                           start_s, start_s, end_s, 0},
+            data->add(Span{SpanKind::backward, NodeIndex(node), -1, StageIndex(2),
+                           MicrobatchIndex(static_cast<int>(row)), start_s, start_s, end_s, 0},
                       0, 0, row);
         };
         work(0, 0, 1, 0);

@@ -123,7 +123,8 @@ private Q_SLOTS:
         QTRY_COMPARE(panel.start_button().text(), QString("Continue sweep"));
         const auto before = panel.runs();
         QVERIFY2(before.size() < 6, "cancelled too late to tell");
-        QTRY_VERIFY2(panel.words().text().contains("one at a time, at the pace of run"), qPrintable(panel.words().text()));
+        QTRY_VERIFY2(panel.words().text().contains("one at a time, at the pace of run"),
+                     qPrintable(panel.words().text()));
 
         QTRY_VERIFY(panel.start_button().isEnabled());
         QTest::mouseClick(&panel.start_button(), Qt::LeftButton);
@@ -200,7 +201,8 @@ private Q_SLOTS:
         // By the same losses the shorter iteration wins, or none does; two seeds a side apart by as much as these tell
         // nothing for sure.
         const QString verdict = panel.words().text();
-        QVERIFY2(full.network_s.mean == skips.network_s.mean || verdict.startsWith("Is the skip worth it? It seems"), qPrintable(verdict));
+        QVERIFY2(full.network_s.mean == skips.network_s.mean || verdict.startsWith("Is the skip worth it? It seems"),
+                 qPrintable(verdict));
         QVERIFY2(verdict.contains("Chance does as much: over the seeds p ="), qPrintable(verdict));
         QCOMPARE(panel.table().columnCount(), 7);
         QVERIFY(!panel.table().isColumnHidden(2));
@@ -219,8 +221,9 @@ private Q_SLOTS:
         for (auto& run : runs) run.metrics.erase(run.metrics.begin() + 1, run.metrics.end() - 1);
         runs[0].metrics.back().value = 1;
         panel.show_runs(all);
-        QVERIFY2(panel.words().text().contains("worth it? Nobody knows yet: of skip ratio 0, the loss was read 2 times"),
-                 qPrintable(panel.words().text()));
+        QVERIFY2(
+            panel.words().text().contains("worth it? Nobody knows yet: of skip ratio 0, the loss was read 2 times"),
+            qPrintable(panel.words().text()));
         QVERIFY2(panel.table().isColumnHidden(2), "a column without any p");
         QVERIFY(panel.table().item(0, 3)->text() == "not measured" && panel.table().item(1, 1)->text().isEmpty());
         panel.show_runs({});

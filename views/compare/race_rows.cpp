@@ -134,7 +134,8 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
             value.mean && race.groups[0].at_common.mean ? *value.mean - *race.groups[0].at_common.mean : 0;
         const bool first = g == 0, judged = trains_as(runs, race.groups.front(), group);
         const Verdict soon = judged ? verdict_of(reach, is_as_long(reach)) : Verdict::none;
-        const Verdict low = judged ? verdict_of(value, may_be_seeds(value, race.groups.front().at_common)) : Verdict::none;
+        const Verdict low =
+            judged ? verdict_of(value, may_be_seeds(value, race.groups.front().at_common)) : Verdict::none;
         table.first_runs.push_back(runs[group.runs.front()]->info.id);
         table.rows.push_back({name_cell(row_name(names[static_cast<qsizetype>(g)], runs, group)),
                               {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
@@ -153,13 +154,14 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     const bool any_p = std::any_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
         return group.to_target.p.has_value() || group.at_common.p.has_value();
     });
-    table.words = QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
-                  (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +
-                  (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) +
-                  (same ? QString{}
-                       : QObject::tr(" What trains another model than the first row, or on other data, is neither better "
-                                     "nor worse.")) +
-                  unknown_words(race);
+    table.words =
+        QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
+        (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +
+        (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) +
+        (same ? QString{}
+              : QObject::tr(" What trains another model than the first row, or on other data, is neither better "
+                            "nor worse.")) +
+        unknown_words(race);
     return table;
 }
 

@@ -121,9 +121,8 @@ QString SweepForm::field_of(const Axis& axis) {
 }
 
 void SweepForm::add_axis(const QString& field, const QString& values) {
-    const auto same = std::find_if(axes_.begin(), axes_.end(), [&](const Axis& axis) {
-        return !field.isEmpty() && field_of(axis) == field;
-    });
+    const auto same = std::find_if(axes_.begin(), axes_.end(),
+                                   [&](const Axis& axis) { return !field.isEmpty() && field_of(axis) == field; });
     if (same != axes_.end()) return same->values->setText(values);
     Axis axis{new QWidget, new QComboBox, new QLineEdit, new QToolButton};
     auto* row = new QHBoxLayout(axis.line);

@@ -59,9 +59,8 @@ SweepLook look_of(const std::vector<std::string>& fields, const std::vector<Swee
     SweepColumn iteration{QObject::tr("Iteration"), true, {}, {}, {}}, loss{QObject::tr("Loss"), true, {}, {}, {}},
         money{QObject::tr("Money"), true, {}, {}, {}};
     for (const auto& row : rows) {
-        add_figure(iteration, row.iteration_s, [](double s, double mean) {
-            return s == mean ? duration(s) : duration_beside(s, mean);
-        });
+        add_figure(iteration, row.iteration_s,
+                   [](double s, double mean) { return s == mean ? duration(s) : duration_beside(s, mean); });
         add_figure(loss, row.losses, [](double v, double) { return QString::number(v, 'f', 4); });
         add_figure(money, row.money, [](double v, double) { return three_digits(v); });
         look.done << QObject::tr("%1 of %2").arg(row.done).arg(row.points);

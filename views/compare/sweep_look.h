@@ -16,7 +16,7 @@ struct SweepColumn {
     bool is_figure = false;
     QStringList words;  ///< one a row; empty: the row has none
     std::vector<std::optional<double>>
-        values;  ///< one a row; of a field that is no number, its words' place in `choices`
+        values;           ///< one a row; of a field that is no number, its words' place in `choices`
     QStringList choices;  ///< of a field that is no number: its words, each once
 };
 

@@ -409,9 +409,10 @@ void WorthPanel::fill_table() {
         }
     }
     constexpr int chance = 2;
-    table_->setColumnHidden(chance, std::none_of(worths_.rows.begin(), worths_.rows.end(), [&](const auto& row) {
-        return (has_money && figure_->currentIndex() == in_money ? row.money : row.network_s).p.has_value();
-    }));
+    table_->setColumnHidden(
+        chance, std::none_of(worths_.rows.begin(), worths_.rows.end(), [&](const auto& row) {
+            return (has_money && figure_->currentIndex() == in_money ? row.money : row.network_s).p.has_value();
+        }));
     for (int c = 0; c < table_->columnCount(); ++c) {
         table_->resizeColumnToContents(c);
         table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);

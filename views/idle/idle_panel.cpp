@@ -21,8 +21,8 @@ namespace {
 constexpr int narrowest_bar = 20, number_width = 76;
 constexpr int cause_bar = 12, low_row = 19;  ///< pixels; rows are as low where else some would not be seen
 constexpr int least_width = 316;             ///< the longest cause is written out
-constexpr int share_role = Qt::UserRole,  // of a whole bar
-              cause_role = Qt::UserRole + 1;
+constexpr int share_role = Qt::UserRole,     // of a whole bar
+    cause_role = Qt::UserRole + 1;
 
 /// What a whole bar is, as a share of the time: short bars could not be told apart, and where each panel had its own
 /// longest they could not be compared.

@@ -145,8 +145,7 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
 /// The causes of the bars, in their order; a row's card names all of them.
 void SplitTable::explain() {
     const auto entry = [this](std::optional<IdleCause> cause, const QString& words) {
-        return swatch_html(cause, devicePixelRatioF()) + QStringLiteral("&nbsp;") +
-               unbroken_html(words);
+        return swatch_html(cause, devicePixelRatioF()) + QStringLiteral("&nbsp;") + unbroken_html(words);
     };
     QStringList entries{entry(std::nullopt, tr("Works"))};
     for (const auto cause : causes_by_length(sum_)) {

@@ -80,7 +80,7 @@ std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs) {
     std::vector<RunId> chosen;
     for (const auto& run : runs) {
         const auto& alike = by_name[run.name];
-        if (alike.size() >= least) 
+        if (alike.size() >= least)
             return {alike.begin(), std::next(alike.begin(), static_cast<std::ptrdiff_t>(std::min(alike.size(), most)))};
         if (chosen.size() < least) chosen.push_back(run.id);
     }

@@ -17,7 +17,8 @@ public:
     using QComboBox::QComboBox;
     QString seen_text() const { return currentText().section(QStringLiteral(", "), 0, 0); }
     void showPopup() override {
-        view()->setMinimumWidth(view()->sizeHintForColumn(0) + 2 * view()->style()->pixelMetric(QStyle::PM_ScrollBarExtent));
+        view()->setMinimumWidth(view()->sizeHintForColumn(0) +
+                                2 * view()->style()->pixelMetric(QStyle::PM_ScrollBarExtent));
         QComboBox::showPopup();
     }
 

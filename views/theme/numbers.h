@@ -32,7 +32,8 @@ QString duration_beside(double seconds, double largest_s);
 template <class Words>
 QString mean_and_deviation(double mean, double deviation, const Words& words) {
     const bool is_seen = std::abs(deviation) >= 0.001 * std::abs(mean);
-    return words(mean, mean) + QStringLiteral(" ± ") + (is_seen ? words(deviation, mean) : QStringLiteral("< 0.1\u2009%"));
+    return words(mean, mean) + QStringLiteral(" ± ") +
+           (is_seen ? words(deviation, mean) : QStringLiteral("< 0.1\u2009%"));
 }
 /// A quantity with the prefix that `beside` would have.
 QString quantity_beside(double value, double beside, const QString& unit);

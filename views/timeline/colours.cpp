@@ -22,7 +22,8 @@ QColor cause_colour(const Theme& t, IdleCause cause) {
         case IdleCause::collision: return t.waits[4];
         case IdleCause::order: return t.waits[5];
         case IdleCause::optimizer: return t.waits[6];
-        case IdleCause::replica: return mix(t.surface, t.reduction, 0.7);  // the all-reduce's, since it is one more wait for it
+        case IdleCause::replica:
+            return mix(t.surface, t.reduction, 0.7);  // the all-reduce's, since it is one more wait for it
         case IdleCause::all_reduce: return t.reduction;
         case IdleCause::node_down: return t.bad;
         case IdleCause::unused: return mix(t.surface, t.text_2, 0.6);

@@ -70,8 +70,9 @@ void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineDat
     std::sort(longest.begin(), longest.end(), std::greater<>{});
     for (std::size_t k = 0; k < std::min(most_waits, longest.size()); ++k) {
         const auto& [seconds, cause] = longest[k];
-        const QString words = QObject::tr("%1: %2%3").arg(value(seconds), cause_words(cause),
-                                                          for_whom(all.waits_s.at(cause), seconds, data));
+        const QString words =
+            QObject::tr("%1: %2%3")
+                .arg(value(seconds), cause_words(cause), for_whom(all.waits_s.at(cause), seconds, data));
         rows.push_back({k == 0 ? QObject::tr("Idles") : QString(QChar(0x00A0)), words, DetailLink::node});
     }
 }

@@ -227,10 +227,10 @@ TimeScale TimelineView::scale() const {
     // Timelines beneath each other end in one line, scrolled or not.
     const double aside = compact_ && (fixed_names_px_ > 0 || lanes.handle(height()).height > 0) ? handle_width + 2 : 0;
     return {zoom_.begin(), zoom_.end(),
-            fixed_names_px_ > 0                  ? fixed_names_px_
-            : !compact_                          ? names_width
-            : lanes.height >= least_named_lane   ? compact_names_px_
-                                                 : 0.0,
+            fixed_names_px_ > 0                ? fixed_names_px_
+            : !compact_                        ? names_width
+            : lanes.height >= least_named_lane ? compact_names_px_
+                                               : 0.0,
             std::max(width() - aside, names_width + 1)};
 }
 
@@ -257,7 +257,8 @@ LaneStack TimelineView::stack() const {
         tall = count > 0 ? std::clamp(std::floor((height() - top) / count), least_fit_lane_height, most_fit_lane_height)
                          : lane_height;
     if (compact_)
-        tall = count > 0 ? std::clamp((height() - top) / count, least_compact_lane(), compact_lane_height) : lane_height;
+        tall =
+            count > 0 ? std::clamp((height() - top) / count, least_compact_lane(), compact_lane_height) : lane_height;
     return {top, tall, scroll_, count, layout_.pinned()};
 }
 

@@ -226,8 +226,7 @@ void WatchPage::show_idle() {
 void WatchPage::want_help() {
     const auto& now = selection_.now();
     const bool other = timeline_->area() || timeline_->selected().span != nullptr || timeline_->selected_lost();
-    if (!shown_ || !shown_->problem || other || now.nodes.size() > 1 || now.microbatch ||
-        !now.links.empty())
+    if (!shown_ || !shown_->problem || other || now.nodes.size() > 1 || now.microbatch || !now.links.empty())
         return helps_->want_nothing();
     const auto* one = chosen_iteration();
     const int iteration = one != nullptr ? one->iteration : 0;
@@ -356,8 +355,9 @@ void WatchPage::share_selection() {
     Selection s = selection_.now();
     s.nodes = {lane.name};
     s.microbatch = span != nullptr && span->microbatch >= 0 ? std::optional{span->microbatch} : std::nullopt;
-    const bool reduces =
-        span != nullptr ? span->kind == SpanKind::transfer_reduction : gap && (gap->cause == IdleCause::all_reduce || gap->cause == IdleCause::replica);
+    const bool reduces = span != nullptr
+                             ? span->kind == SpanKind::transfer_reduction
+                             : gap && (gap->cause == IdleCause::all_reduce || gap->cause == IdleCause::replica);
     s.stage = reduces && lane.stage >= 0 ? std::optional{lane.stage} : std::nullopt;
     selection_.select(s);
 }
