@@ -160,7 +160,7 @@ private Q_SLOTS:
         QVERIFY(table.isHidden());
         // Of other models nothing is better or worse.
         auto foreign = runs;
-        foreign[2].experiment.model.width *= 2;
+        for (std::size_t i = 2; i < 4; ++i) foreign[i].experiment.model.width *= 2;
         RacePanel apart;
         apart.show_runs(snapshots({&foreign[0], &foreign[1], &foreign[2], &foreign[3]}));
         for (int row = 0; row < apart.table().rowCount(); ++row)

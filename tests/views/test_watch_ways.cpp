@@ -299,8 +299,8 @@ private Q_SLOTS:
         const auto& table = page.idle().table();
         const double longest = table.item(0, 1)->data(Qt::UserRole).toDouble();
         const auto& shares = window->feed().data(run)->idle_share;
-        QCOMPARE(longest, *std::max_element(shares.begin(), shares.end()));
-        QVERIFY(longest < 1);
+        const double most = *std::max_element(shares.begin(), shares.end());
+        QVERIFY2(longest > most && longest < 1, "a part of a whole bar");
         const auto count = [](QWidget& where, const QColor& colour, int from = 0) {
             const QImage seen = where.grab().toImage();
             int found = 0;
@@ -363,7 +363,7 @@ private Q_SLOTS:
         const auto longest = std::max_element(sum.idle_s.begin(), sum.idle_s.end()) - sum.idle_s.begin();
         const auto cause = static_cast<IdleCause>(longest);
         QCOMPARE(legend->legend().text().count("<img"), legend->legend().text().count("base64,iVBOR"));  // as the bars
-        QVERIFY(legend->legend().text().replace("&nbsp;", " ").contains(cause_words(cause)));
+        QVERIFY(plain(legend->legend().text()).replace(QChar(0x2011), '-').contains(cause_words(cause)));
         auto* table = page.findChild<QTableView*>("node_spans");
         page.findChild<QTabWidget*>("watch_details")->setCurrentIndex(1);
         QVERIFY2(!table->isVisible(), "an empty table says nothing");

@@ -308,6 +308,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         const QStringList apart = told_apart(runs);
         for (const auto* run : runs) {
             auto* view = new TimelineView(zoom_, low);
+            view->set_stacked(low);
             if (low) {
                 view->set_names_width(low_names);
                 view->set_has_axis(timelines_.empty());  // one zoom, one axis

@@ -225,7 +225,7 @@ double TimelineView::moment_in_sight() const {
 TimeScale TimelineView::scale() const {
     const LaneStack lanes = stack();
     // Timelines beneath each other end in one line, scrolled or not.
-    const double aside = compact_ && (fixed_names_px_ > 0 || lanes.handle(height()).height > 0) ? handle_width + 2 : 0;
+    const double aside = compact_ && (is_stacked_ || lanes.handle(height()).height > 0) ? handle_width + 2 : 0;
     return {zoom_.begin(), zoom_.end(),
             fixed_names_px_ > 0                ? fixed_names_px_
             : !compact_                        ? names_width
@@ -271,7 +271,7 @@ int TimelineView::height_for_all_lanes() const {
                             (fits_lanes() ? layout_.count() * usual_lane_height : stack().content_height()));
 }
 
-double TimelineView::least_compact_lane() const { return fixed_names_px_ > 0 ? least_stacked_lane : least_named_lane; }
+double TimelineView::least_compact_lane() const { return is_stacked_ ? least_stacked_lane : least_named_lane; }
 
 int TimelineView::height_for_named_lanes() const {
     return static_cast<int>(std::ceil(bands().top() + stack().count * least_compact_lane()));

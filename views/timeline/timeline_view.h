@@ -107,6 +107,8 @@ public:
     bool is_compact() const { return compact_; }
     /// Whether there is a time axis; at first there is. Without it there is nothing else above the lanes.
     void set_has_axis(bool has);
+    /// One of several compact ones beneath each other: all end in one line, and lanes may be lower than their names.
+    void set_stacked(bool stacked) { is_stacked_ = stacked; }
     /// In which a compact one's lanes are just high enough for their names, or beneath each other to be told apart.
     int height_for_named_lanes() const;
 
@@ -188,7 +190,7 @@ private:
     Spot spot() const { return {selected_row_, selected_gap_, selected_lane_}; }
 
     TimeZoom& zoom_;
-    bool compact_, has_axis_ = true, has_overview_ = false, has_counters_ = false;
+    bool compact_, is_stacked_ = false, has_axis_ = true, has_overview_ = false, has_counters_ = false;
     double compact_names_px_ = 0, fixed_names_px_ = 0;
     std::optional<double> moment_;
     std::shared_ptr<const LineRows> lines_;
