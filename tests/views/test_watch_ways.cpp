@@ -14,6 +14,7 @@
 #include "views/runs/failure_panel.h"
 #include "views/runs/run_table.h"
 #include "views/timeline/colours.h"
+#include "views/timeline/lane_key.h"
 #include "views/timeline/painter.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -363,7 +364,7 @@ private Q_SLOTS:
         const auto longest = std::max_element(sum.idle_s.begin(), sum.idle_s.end()) - sum.idle_s.begin();
         const auto cause = static_cast<IdleCause>(longest);
         QCOMPARE(legend->legend().text().count("<img"), legend->legend().text().count("base64,iVBOR"));  // as the bars
-        QVERIFY(plain(legend->legend().text()).replace(QChar(0x2011), '-').contains(cause_words(cause)));
+        QVERIFY(plain(legend->legend().text()).replace(QChar(0x2011), '-').contains(short_cause_words(cause)));
         auto* table = page.findChild<QTableView*>("node_spans");
         page.findChild<QTabWidget*>("watch_details")->setCurrentIndex(1);
         QVERIFY2(!table->isVisible(), "an empty table says nothing");

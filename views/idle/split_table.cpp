@@ -17,6 +17,7 @@
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 #include "views/timeline/colours.h"
+#include "views/timeline/lane_key.h"
 
 namespace skippipe {
 namespace {
@@ -151,9 +152,20 @@ void SplitTable::explain() {
     for (const auto cause : causes_by_length(sum_)) {
         if (!(sum_.idle_s[cause] > least_named_share * sum_.whole_s())) break;
         const auto one = static_cast<IdleCause>(cause);
-        entries << entry(one, cause_words(one));
+        entries << entry(one, short_cause_words(one));
     }
-    const QString words = sum_.whole_s() > 0 ? entries.join(QStringLiteral("&ensp; ")) : QString{};
+    QString words;
+    if (sum_.whole_s() > 0) {
+        // In cells, and in short, since a line may break between a picture and its words.
+        constexpr qsizetype across = 3;
+        words = QStringLiteral("<table width=\"100%\">");
+        for (qsizetype i = 0; i < entries.size(); ++i) {
+            const bool last = i % across == across - 1 || i + 1 == entries.size();
+            words +=
+                QStringLiteral("%1<td>%2</td>%3").arg(i % across == 0 ? "<tr>" : "", entries[i], last ? "</tr>" : "");
+        }
+        words += QStringLiteral("</table>");
+    }
     if (legend_->text() != words) legend_->setText(words);
     legend_->setVisible(!words.isEmpty());
 }
