@@ -151,6 +151,9 @@ private Q_SLOTS:
             QCOMPARE(view->place_of(1, 0).x(), first->place_of(1, 0).x());
             QVERIFY2(view == first || view->height_for_named_lanes() < first->height_for_named_lanes(), "one axis");
         }
+        auto& low = *page.timelines().back();  // a quarter of a small window has room for twenty lanes
+        low.set_data(with_lanes(20));
+        QVERIFY2(low.height_for_named_lanes() <= 120, qPrintable(QString::number(low.height_for_named_lanes())));
     }
 
     /// One sentence says which run is best; what is selected in one timeline is marked in the others, and elsewhere.
