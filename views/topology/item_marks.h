@@ -25,7 +25,7 @@ QSizeF share_size(const QString& words);
 void draw_share(QPainter* painter, QPointF at, const QString& words);
 /// The first of these places, in scene coordinates, at which a box of that size covers the least of nodes, of names and
 /// of what links are drawn from, where the canvas is magnified by `zoom`; the disc of `own` it may cover.
-QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF box, double zoom,
+QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF size, double zoom,
                        const QGraphicsItem* own = nullptr);
 /// An exclamation mark on a disc: 1 a warning, 2 an error, 0 nothing.
 void draw_badge(QPainter* painter, QPointF at, int level);

@@ -203,10 +203,10 @@ QPointF NodeItem::share_place(double zoom) const {
     const QPointF right[] = {{aside, top}, {beyond, 0}, {beyond, -half}, {beyond, half}},
                   left[] = {{-aside, top}, {-beyond, 0}, {-beyond, -half}, {-beyond, half}};
     std::vector<QPointF> places;
-    if (!fails && fault_level == 0) places.push_back({0, top});
+    if (!fails && fault_level == 0) places.emplace_back(0, top);
     if (fault_level == 0) places.insert(places.end(), std::begin(right), std::end(right));
     if (!fails) places.insert(places.end(), std::begin(left), std::end(left));
-    if (places.empty()) places.push_back({0, top});
+    if (places.empty()) places.emplace_back(0, top);
     for (QPointF& place : places) place += pos();
     return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom, this) - pos();
 }

@@ -184,8 +184,8 @@ Point TopologyView::free_region_place() const {
     };
     // Beside what is there, where there is room: in the middle of the view's height, as one reads.
     for (const int way : {1, -1})
-        for (double aside = 0; aside < seen.width() / 2; aside += region_room / 4)
-            if (const QPointF at = middle + QPointF(way * aside, 0); seen.contains(at) && is_free(at))
+        for (int step = 0; step * region_room / 4 < seen.width() / 2; ++step)
+            if (const QPointF at = middle + QPointF(way * step * region_room / 4, 0); seen.contains(at) && is_free(at))
                 return {std::round(at.x()), std::round(at.y())};
     std::optional<QPointF> best;
     for (int ring = 0; ring < 40; ++ring)
