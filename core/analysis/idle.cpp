@@ -241,14 +241,14 @@ IdleReport explain_idle(const Problem& problem, const Plan& plan, const Timeline
     report.node_seconds.resize(problem.node_ids.size());
     report.node_busy_s.resize(problem.node_ids.size());
     const auto stages = stage_of_nodes(plan, problem.nodes());
+    PerStage<NodeIndex> last(plan.stages.size(), NodeIndex(-1));
+    for (std::size_t s = 0; queues && s < plan.stages.size(); ++s) last[s] = last_to_work(index, plan.stages[s]);
     int used = 0;
     for (NodeIndex node = 0; node < problem.nodes(); ++node) {
         const StageIndex stage = stages[node];
         if (stage < 0) continue;
         ++used;
-        const auto& nodes = plan.stages[static_cast<std::size_t>(stage)];
-        explain_node(index, queues ? &*queues : nullptr, queues ? last_to_work(index, nodes) : NodeIndex(-1), node,
-                     stage, report);
+        explain_node(index, queues ? &*queues : nullptr, last[static_cast<std::size_t>(stage)], node, stage, report);
     }
     std::vector<char> left_out(problem.node_ids.size(), 0);
     for (const auto& span : timeline.spans)

@@ -384,6 +384,10 @@ QString WorthPanel::what_is_left_out() const {
 
 void WorthPanel::fill_table() {
     const bool has_money = figure_->isEnabled();
+    const auto compared_of = [of_money = has_money &&
+                                         figure_->currentIndex() == in_money](const SkipWorth& row) -> const Spread& {
+        return of_money ? row.money : row.network_s;
+    };
     QStringList heads{tr("Skip ratio"), tr("Of the first"), tr("p"), tr("Projected time")};
     if (has_money) heads << tr("Money");
     heads << tr("Iteration") << tr("Iterations") << tr("Get there");
@@ -393,7 +397,7 @@ void WorthPanel::fill_table() {
     table_->setHorizontalHeaderLabels(heads);
     for (int r = 0; r < table_->rowCount(); ++r) {
         const auto& row = worths_.rows[static_cast<std::size_t>(r)];
-        const auto& compared = has_money && figure_->currentIndex() == in_money ? row.money : row.network_s;
+        const auto& compared = compared_of(row);
         QStringList cells{three_digits(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
                           chance_words(compared.p), money_or_time(row, row.network_s, duration)};
         if (has_money) cells << money_or_time(row, row.money, three_digits);
@@ -409,10 +413,8 @@ void WorthPanel::fill_table() {
         }
     }
     constexpr int chance = 2;
-    table_->setColumnHidden(
-        chance, std::none_of(worths_.rows.begin(), worths_.rows.end(), [&](const auto& row) {
-            return (has_money && figure_->currentIndex() == in_money ? row.money : row.network_s).p.has_value();
-        }));
+    table_->setColumnHidden(chance, std::none_of(worths_.rows.begin(), worths_.rows.end(),
+                                                 [&](const auto& row) { return compared_of(row).p.has_value(); }));
     for (int c = 0; c < table_->columnCount(); ++c) {
         table_->resizeColumnToContents(c);
         table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);

@@ -86,10 +86,13 @@ void TimelinePainter::draw() {
 
 /// Where one iteration ends and the next begins; the ruler has them elsewhere.
 void TimelinePainter::iteration_bounds() {
+    const auto& all = view_.data_->iterations();
+    if (all.empty()) return;
     double drawn_to = scale_.left;
-    for (const auto& one : view_.data_->iterations()) {
-        const double x = std::floor(scale_.x(one.end_s));
-        if (one.end_s < scale_.begin || one.end_s > scale_.end || x < drawn_to + least_iteration_pixels) continue;
+    for (const auto* one = iteration_at(all, scale_.begin); one != all.data() + all.size() && one->end_s <= scale_.end;
+         ++one) {
+        const double x = std::floor(scale_.x(one->end_s));
+        if (x < drawn_to + least_iteration_pixels) continue;
         box(x, stack_.top, x + 1, stack_.top + std::min(stack_.content_height(), view_.height() - stack_.top),
             packed(theme_.text, 0.6));
         drawn_to = x;
