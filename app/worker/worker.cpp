@@ -23,10 +23,11 @@
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
 #include "plugins/planners/all.h"
+#include "plugins/transports/control.h"
 #ifdef SKIPPIPE_GLOO
-#include "plugins/transports/gloo.h"
-#include "plugins/transports/nccl/nccl.h"
+#include "plugins/transports/gloo/gloo.h"
 #endif
+#include "plugins/transports/nccl/nccl.h"
 
 namespace {
 
@@ -91,7 +92,6 @@ struct Worker {
     }
 };
 
-#ifdef SKIPPIPE_GLOO
 /// A rank is gone: rank 0 says so to its coordinator, the others on standard error, and this process ends.
 [[noreturn]] void end_after_loss(Worker& worker, const LostRank& loss, const Work& work, const RankSchedule& schedule) {
     Faults faults = loss.faults;
@@ -109,9 +109,23 @@ struct Worker {
     std::quick_exit(worker.rank == 0 ? 0 : 3);
 }
 
-/// The lane of the rank's GPU, where messages go by NCCL; `control` carries the rest.
-std::unique_ptr<NcclTransport> lane_beside(GlooTransport& control, const Work& work, const RankSchedule& schedule) {
-    if (work.experiment.execution.transport != Transport::nccl) return nullptr;
+/// Before ranks connect.
+void check_transport([[maybe_unused]] const Work& work) {
+#ifndef SKIPPIPE_GLOO
+    if (work.experiment.execution.transport != Transport::nccl)
+        throw InputError("/execution/transport", "this build has no Gloo",
+                         "Gloo's headers were not there when it was built, or it was built with SKIPPIPE_GLOO=OFF",
+                         "Install libgloo-dev and build again; with a GPU for each rank set it to \"nccl\"");
+#endif
+}
+
+/// What carries messages and sums beside `control`: Gloo, or the lane of the rank's GPU.
+std::unique_ptr<RankTransport> carrier_beside(ControlTransport& control, const Work& work,
+                                              const RankSchedule& schedule) {
+#ifdef SKIPPIPE_GLOO
+    if (work.experiment.execution.transport != Transport::nccl)
+        return std::make_unique<GlooTransport>(control, schedule);
+#endif
     const auto& topology = work.experiment.topology;
     std::vector<std::string> devices;
     for (const auto& node : topology.nodes) devices.push_back(node.device);
@@ -130,10 +144,11 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
     const auto job = protocol::decode_job(rendezvous.share("job", given_job));
     try {
         auto work = understand(job);
+        check_transport(work);
         const auto schedule = schedule_of(work);
         place_on_devices(work, schedule, launch.rank, {launch.local_rank, launch.local_world_size}, checks_memory(job),
                          gpus_and_free_memory);
-        std::atomic<GlooTransport*> connected = nullptr;
+        std::atomic<ControlTransport*> connected = nullptr;
         rendezvous.watch(
             [&](const LostRank& loss) {
                 auto* others = connected.load();
@@ -141,12 +156,10 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
                 if (!others || !others->lose(loss)) end_after_loss(worker, loss, work, schedule);
             },
             borne_silence_s(work.experiment.recovery));
-        const bool by_lanes = schedule.transfer_order == TransferOrder::lanes;
-        GlooTransport control(rendezvous, by_lanes ? without_transfers(schedule) : schedule);
+        ControlTransport control(rendezvous);
         connected = &control;
-        const auto lane = lane_beside(control, work, schedule);
-        RankTransport& transport = lane ? static_cast<RankTransport&>(*lane) : control;
-        auto place = worker.place(transport, launch.local_world_size);
+        const auto transport = carrier_beside(control, work, schedule);
+        auto place = worker.place(*transport, launch.local_world_size);
         place.failed = [&](const Faults& faults) {
             if (launch.rank == 0) return;
             worker.fail(faults);
@@ -164,20 +177,13 @@ bool work_with_others(Worker& worker, const LaunchEnvironment& launch, const std
         throw;
     }
 }
-#endif
 
 bool work_alone(Worker& worker, const std::string& line) {
     const auto job = protocol::decode_job(line);
     auto work = understand(job);
-    const bool one_rank = work.experiment.execution.ranks == 1;
-    if (!one_rank)
-#ifdef SKIPPIPE_GLOO
+    if (work.experiment.execution.ranks != 1)
         throw InputError("RANK", "no rank", "a run of several ranks tells each which one it is",
                          "Start it with `skippipe run`, alone or under a launcher");
-#else
-        throw InputError("/execution/transport", "this build has no Gloo",
-                         "its headers were not there when it was built", "Install libgloo-dev and build again");
-#endif
     LocalTransport transport;
     const auto schedule = schedule_of(work);
     place_on_devices(work, schedule, 0, {0, 1}, checks_memory(job), gpus_and_free_memory);
@@ -191,10 +197,8 @@ bool work(Worker& worker, const std::optional<LaunchEnvironment>& launch) {
         std::cerr << "skippipe-worker trains for `skippipe run`, which starts it; it is not called by hand\n";
         std::quick_exit(2);
     }
-#ifdef SKIPPIPE_GLOO
     // The others wait for the job, readable or not.
     if (launch && launch->world_size > 1) return work_with_others(worker, *launch, line);
-#endif
     return work_alone(worker, line);
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <array>
 #include <memory>
+#include <stdexcept>
 
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "core/engine/launch.h"
@@ -41,6 +44,27 @@ std::string address_towards(const std::string& host) {
     for (const addrinfo* far = list; far; far = far->ai_next)
         if (auto near = near_end(*far); !near.empty() && !is_loopback(near)) return near;
     return "";
+}
+
+std::string address_of_interface(const std::string& name) {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) list = nullptr;
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
+    for (const int family : {AF_INET, AF_INET6})
+        for (const ifaddrs* one = list; one; one = one->ifa_next) {
+            if (name != one->ifa_name || !one->ifa_addr || one->ifa_addr->sa_family != family) continue;
+            const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+            std::array<char, NI_MAXHOST> text{};
+            if (::getnameinfo(one->ifa_addr, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0)
+                return text.data();
+        }
+    throw std::runtime_error("no network interface " + name + " with an address");
+}
+
+std::string host_name() {
+    utsname system{};
+    ::uname(&system);
+    return system.nodename;
 }
 
 }  // namespace skippipe

@@ -43,5 +43,10 @@ bool is_loopback(const std::string& address);
 /// The address of this host on the way to `host` (a name or an address): what the route says; nothing is sent. Empty
 /// where there is no way, or where `host` is this host under a loopback name, as Debian's /etc/hosts has it.
 std::string address_towards(const std::string& host);
+/// The address by which a network interface is reached, an IPv4 one where it has one. Throws std::runtime_error where
+/// there is none.
+std::string address_of_interface(const std::string& name);
+/// As the host calls itself.
+std::string host_name();
 
 }  // namespace skippipe

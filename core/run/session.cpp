@@ -6,25 +6,19 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include "core/base/index.h"
 #include "core/engine/build_id.h"
 #include "core/engine/cost_compute.h"
 #include "core/engine/wall_clock.h"
 #include "core/experiment/io.h"
+#include "core/engine/launch.h"
 #include "core/run/checkpoint_writer.h"
 #include "core/run/session_reports.h"
 
 namespace skippipe {
 
 namespace {
-
-std::string host_name() {
-    utsname system{};
-    ::uname(&system);
-    return system.nodename;
-}
 
 /// Each stage's weights on rank 0, from the rank of its first node that is there; elsewhere empty. Every rank calls it.
 /// `rings`: who holds which stage.

@@ -111,10 +111,6 @@ void receive_all(int socket, char* bytes, std::size_t size) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-}
-
 LocalStoreServer::LocalStoreServer(int number, std::string token) : number_(number), token_(std::move(token)) {
     listening_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     std::random_device random;

@@ -9,25 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/transports/c10d_compat.h"
+#include "plugins/transports/c10d_store.h"
+#include "plugins/transports/descriptor.h"
 
 namespace skippipe {
-
-/// A file descriptor that is closed at the end.
-class Descriptor {
-public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~Descriptor();
-    int get() const { return number_; }
-
-private:
-    int number_;
-};
 
 /// Keys and values, served to those who begin with the token from a thread of its own. The socket's name lies in the
 /// abstract namespace: nothing is left behind in a file system.

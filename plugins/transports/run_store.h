@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/transports/c10d_compat.h"
+#include "plugins/transports/c10d_store.h"
 
 namespace skippipe {
 

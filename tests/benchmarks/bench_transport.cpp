@@ -11,8 +11,8 @@
 
 #include "core/engine/probe.h"
 #include "core/model/allocator.h"
-#include "plugins/transports/c10d_compat.h"
-#include "plugins/transports/gloo.h"
+#include "plugins/transports/gloo/breakable_group.h"
+#include "plugins/transports/gloo/gloo.h"
 #include "plugins/transports/run_store.h"
 
 namespace {
@@ -55,7 +55,8 @@ double transport_s(GlooTransport& transport, const RankSchedule& schedule, std::
 
 void measure(Rendezvous& rendezvous, int rank) {
     const auto schedule = one_way();
-    GlooTransport transport(rendezvous, schedule);
+    ControlTransport control(rendezvous);
+    GlooTransport transport(control, schedule);
     const auto group =
         make_group(c10::make_intrusive<c10d::PrefixStore>("bare", rendezvous.connect()->shared()), rank, 2,
                    c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"), std::chrono::minutes(2));

@@ -222,6 +222,11 @@ private Q_SLOTS:
         if (tried == 0) QSKIP("this machine has no network but loopback");
     }
 
+    void an_interface_has_its_address() {
+        QCOMPARE(address_of_interface("lo"), std::string("127.0.0.1"));
+        QVERIFY_EXCEPTION_THROWN(address_of_interface("no-such-card"), std::runtime_error);
+    }
+
     void faults_name_the_variable_data() {
         QTest::addColumn<QString>("base");
         QTest::addColumn<QString>("name");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as threads of the test: over the engine's thread transport, over Gloo on loopback, or over lanes of a NCCL in
-// memory beside one of both.
+// Ranks as threads of the test: over the engine's thread transport, over sockets on loopback, alone or with Gloo beside
+// them, or over lanes of a NCCL in memory beside threads or sockets.
 #pragma once
 #include <QTest>
 
@@ -15,7 +15,10 @@
 
 #include <unistd.h>
 
-#include "plugins/transports/gloo.h"
+#include "plugins/transports/control.h"
+#ifdef SKIPPIPE_GLOO
+#include "plugins/transports/gloo/gloo.h"
+#endif
 #include "tests/engine/thread_transport.h"
 #include "tests/nccl/lanes_in_process.h"
 
@@ -48,6 +51,24 @@ inline LaunchEnvironment launch_of(int rank, int ranks, int port, const std::str
             .token = token};
 }
 
+/// That carry messages, as this build has them.
+inline std::vector<const char*> carriers() {
+#ifdef SKIPPIPE_GLOO
+    return {"thread", "gloo", "nccl", "nccl beside sockets"};
+#else
+    return {"thread", "nccl", "nccl beside sockets"};
+#endif
+}
+
+/// What carries messages beside sockets, where something does.
+inline std::unique_ptr<RankTransport> carrier_beside(ControlTransport& control, const RankSchedule& schedule) {
+#ifdef SKIPPIPE_GLOO
+    return std::make_unique<GlooTransport>(control, schedule);
+#else
+    return static_cast<void>(control), static_cast<void>(schedule), nullptr;
+#endif
+}
+
 /// Threads of this process.
 inline int threads_now() {
     int count = 0;
@@ -59,7 +80,8 @@ inline int threads_now() {
 /// ended.
 inline void as_ranks(
     const std::string& kind, const RankSchedule& schedule, const std::function<void(RankTransport&)>& body,
-    const std::function<GlooOptions(int rank)>& options = [](int) { return GlooOptions{}; }, double limit_s = 30) {
+    const std::function<ControlOptions(int rank)>& options = [](int) { return ControlOptions{}; },
+    double limit_s = 30) {
     std::promise<int> port;
     const auto shared_port = port.get_future().share();
     const auto token = make_token();
@@ -80,8 +102,10 @@ inline void as_ranks(
         Rendezvous rendezvous(launch_of(rank, schedule.ranks, rank == 0 ? 0 : shared_port.get(), token), 20);
         if (rank == 0) port.set_value(rendezvous.port());
         {
-            GlooTransport transport(rendezvous, carried, options(rank));
-            over(transport);
+            ControlTransport control(rendezvous, options(rank));
+            control.follow(schedule);
+            const auto carrier = kind == "gloo" ? carrier_beside(control, schedule) : nullptr;
+            over(carrier ? *carrier : control);
             rendezvous.leave();
         }
     };

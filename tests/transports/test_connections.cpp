@@ -78,7 +78,7 @@ private Q_SLOTS:
     /// Ranks 0 to 2 on a machine each, rank 3 beside rank 1. The upper limits hold on any machine, however busy.
     void several_at_once_show_the_uplink_data() {
         QTest::addColumn<QString>("kind");
-        for (const char* kind : {"thread", "gloo"}) QTest::newRow(kind) << kind;
+        for (const char* kind : {"thread", "sockets"}) QTest::newRow(kind) << kind;
     }
     void several_at_once_show_the_uplink() {
         QFETCH(QString, kind);

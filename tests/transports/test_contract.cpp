@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What every transport keeps: between threads (tests of the engine lean on it), Gloo over loopback, and lanes over a
-// NCCL in memory.
+// What every transport keeps: between threads (tests of the engine lean on it), Gloo over loopback beside sockets, and
+// lanes over a NCCL in memory.
 #include <QTest>
 
 #include <atomic>
@@ -73,7 +73,7 @@ class TestContract : public QObject {
 
     static void transports() {
         QTest::addColumn<QString>("kind");
-        for (const char* kind : {"thread", "gloo", "nccl", "nccl beside gloo"}) QTest::newRow(kind) << kind;
+        for (const char* kind : ranks::carriers()) QTest::newRow(kind) << kind;
     }
     static std::string kind() {
         QFETCH(QString, kind);
@@ -183,7 +183,7 @@ private Q_SLOTS:
     void abort_ends_every_wait_data() {
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("what");
-        for (const char* kind : {"thread", "gloo", "nccl", "nccl beside gloo"})
+        for (const char* kind : ranks::carriers())
             for (const char* what : {"receiving", "sending", "not handed over", "all_reduce", "latest", "all_gather",
                                      "gather", "broadcast", "send_to", "receive_from"})
                 QTest::addRow("%s: %s", kind, what) << kind << what;
@@ -391,7 +391,7 @@ private Q_SLOTS:
         constexpr double too_fast = 0.005, lasts_s = 2.5;
         const double start_s = steady_s();
         const auto options = [&](int rank) {
-            GlooOptions given{.one_clock_a_host = false, .compare_clocks_every_s = 0.2};
+            ControlOptions given{.one_clock_a_host = false, .compare_clocks_every_s = 0.2};
             if (rank == 1)
                 given.local_s = [start_s] {
                     const double now_s = steady_s();
@@ -401,7 +401,7 @@ private Q_SLOTS:
         };
         double first_s = 1e9, last_s = 1e9, backwards_s = 0;
         as_ranks(
-            "gloo", everybody_to_everybody(2, 0),
+            "sockets", everybody_to_everybody(2, 0),
             [&](RankTransport& transport) {
                 const bool second = transport.rank() == 1;
                 // At one moment, as well as ranks can agree on one: the best of some tries.

@@ -20,11 +20,29 @@ namespace {
 constexpr int world = 3;
 constexpr double limit_s = 5;  // shorter, and a busy machine kills the living
 
+/// One iteration, and the sum of everybody's ones; where nothing carries messages, what ranks say beside them.
+std::vector<float> iterate(RankTransport& transport, const RankSchedule& schedule, bool carries) {
+    transport.begin_iteration([](const RankTransfer&) { return std::size_t{1000}; }, [](Delivery) {});
+    for (const auto& transfer : schedule.transfers) {
+        const double now_s = transport.now_s();
+        if (carries && transfer.from_node == transport.rank())
+            transport.send({transfer, {now_s, now_s, now_s}, Buffer(1000)});
+    }
+    transport.end_iteration();
+    std::vector<float> values(1000, 1.f);
+    if (carries) {
+        transport.all_reduce(0, values);
+        return values;
+    }
+    const auto of_ranks = transport.gather_stage(0, {1});
+    return std::vector<float>(1000, static_cast<float>(of_ranks.size()));
+}
+
 /// A rank that does nothing but talk to the others until it is told who is lost, says so, and ends all it has.
 int rank_main(int rank, int port, const std::string& token) {
     Rendezvous rendezvous(launch_of(rank, world, port, token), 20);
     if (rank == 0) std::printf("port %d\n", rendezvous.port()), std::fflush(stdout);
-    GlooTransport* running = nullptr;
+    RankTransport* running = nullptr;
     std::mutex mutex;
     const double begin_s = steady_s();
     double lost_at_s = 0;
@@ -39,7 +57,10 @@ int rank_main(int rank, int port, const std::string& token) {
         },
         limit_s);
     const auto schedule = everybody_to_everybody(world, 10);
-    GlooTransport transport(rendezvous, schedule);
+    ControlTransport control(rendezvous);
+    control.follow(schedule);
+    const auto carrier = ranks::carrier_beside(control, schedule);
+    RankTransport& transport = carrier ? *carrier : control;
     {
         const std::lock_guard lock(mutex);
         running = &transport;
@@ -48,14 +69,7 @@ int rank_main(int rank, int port, const std::string& token) {
     std::fflush(stdout);
     try {
         while (steady_s() - begin_s < 100) {
-            transport.begin_iteration([](const RankTransfer&) { return std::size_t{1000}; }, [](Delivery) {});
-            for (const auto& transfer : schedule.transfers) {
-                const double now_s = transport.now_s();
-                if (transfer.from_node == rank) transport.send({transfer, {now_s, now_s, now_s}, Buffer(1000)});
-            }
-            transport.end_iteration();
-            std::vector<float> values(1000, 1.f);
-            transport.all_reduce(0, values);
+            iterate(transport, schedule, carrier != nullptr);
             transport.all_gather({0});
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             if (std::getenv("FAILS_ON") && std::stoi(std::getenv("FAILS_ON")) == rank && steady_s() - begin_s > 1) {
@@ -75,16 +89,19 @@ int rank_main(int rank, int port, const std::string& token) {
 int surviving_rank_main(int rank, int port, const std::string& token) {
     Rendezvous rendezvous(launch_of(rank, world, port, token), 20);
     if (rank == 0) std::printf("port %d\n", rendezvous.port()), std::fflush(stdout);
-    std::atomic<GlooTransport*> running = nullptr;
+    std::atomic<ControlTransport*> running = nullptr;
     rendezvous.watch(
         [&](const LostRank& loss) {
-            auto* transport = running.load();
-            if (!transport || !transport->lose(loss)) std::_Exit(7);
+            auto* control = running.load();
+            if (!control || !control->lose(loss)) std::_Exit(7);
         },
         limit_s);
     const auto everybody = everybody_to_everybody(world, 10);
-    GlooTransport transport(rendezvous, everybody);
-    running = &transport;
+    ControlTransport control(rendezvous);
+    running = &control;
+    if (!rendezvous.came_back()) control.follow(everybody);
+    const auto carrier = ranks::carrier_beside(control, everybody);
+    RankTransport& transport = carrier ? *carrier : control;
     transport.outlive_losses(true);
     std::printf("ready\n"), std::fflush(stdout);
     auto schedule = everybody;
@@ -108,19 +125,12 @@ int surviving_rank_main(int rank, int port, const std::string& token) {
                 std::printf("met%s\n", names.c_str()), std::fflush(stdout);
                 round = 1;
             }
-            transport.begin_iteration([](const RankTransfer&) { return std::size_t{1000}; }, [](Delivery) {});
-            for (const auto& transfer : schedule.transfers) {
-                const double now_s = transport.now_s();
-                if (transfer.from_node == rank) transport.send({transfer, {now_s, now_s, now_s}, Buffer(1000)});
-            }
-            transport.end_iteration();
-            std::vector<float> values(1000, 1.f);
-            transport.all_reduce(0, values);
-            const auto there = static_cast<float>(transport.members().size());
-            if (values != std::vector<float>(1000, there)) return std::printf("a wrong sum\n"), 1;
-            int gave = 0;
+            const auto there = transport.members().size();
+            if (iterate(transport, schedule, carrier != nullptr) != std::vector<float>(1000, static_cast<float>(there)))
+                return std::printf("a wrong sum\n"), 1;
+            std::size_t gave = 0;
             for (const auto& of_rank : transport.all_gather({1})) gave += of_rank == std::vector<double>{1} ? 1 : 0;
-            if (gave != static_cast<int>(there)) return std::printf("%d ranks gave\n", gave), 1;
+            if (gave != there) return std::printf("%zu ranks gave\n", gave), 1;
             if (++round == 20) std::printf("works\n"), std::fflush(stdout);
         } catch (const std::exception& error) {
             if (!transport.must_regroup()) return std::printf("failed: %s\n", error.what()), 1;

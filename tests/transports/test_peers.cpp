@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a rank says is checked, whoever says it: peers here speak Gloo and the store by hand, and say what cannot be.
+// What a rank says is checked, whoever says it: peers here speak to sockets and the store by hand, and say what cannot
+// be.
 #include <QTest>
 
 #include <filesystem>
@@ -9,73 +10,15 @@
 #include <sstream>
 
 #include "core/engine/build_id.h"
-#include "plugins/transports/gloo_posts.h"
 #include "plugins/transports/local_store.h"
 #include "plugins/transports/run_store.h"
-#include "tests/transports/ranks.h"
+#include "tests/transports/liar.h"
 
 using namespace skippipe;
 using ranks::everybody_to_everybody;
 using ranks::launch_of;
 
 namespace {
-
-/// Rank 0 over GlooTransport, rank 1 by hand: the group of the world and, where there are transfers, of the edge to 0.
-struct Peer {
-    std::shared_ptr<RunStore> store;
-    Group world, edge;
-};
-
-/// What rank 0's `honest` ended with.
-std::string against(const RankSchedule& schedule, const std::function<void(RankTransport&)>& honest,
-                    const std::function<void(Peer&)>& lies) {
-    std::promise<int> port;
-    const auto token = make_token();
-    std::promise<void> over;
-    auto told = std::async(std::launch::async, [&]() -> std::string {
-        Rendezvous rendezvous(launch_of(0, 2, 0, token), 20);
-        port.set_value(rendezvous.port());
-        GlooTransport transport(rendezvous, schedule);
-        std::string said;
-        try {
-            honest(transport);
-        } catch (const PeerFault& fault) {
-            said = fault.what();
-        } catch (const std::exception& error) {
-            said = std::string("untyped: ") + error.what();
-        }
-        over.set_value();
-        return said;
-    });
-    Rendezvous rendezvous(launch_of(1, 2, port.get_future().get(), token), 20);
-    Peer peer{rendezvous.connect(), {}, {}};
-    const auto device = c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
-    const auto group = [&](const char* name, int rank) {
-        return make_group(c10::make_intrusive<c10d::PrefixStore>(name, peer.store->shared()), rank, 2, device,
-                          std::chrono::minutes(2));
-    };
-    peer.world = group("0/world", 1);
-    if (!schedule.transfers.empty()) {
-        const auto forward = group("0/edge/0-1", 1);
-        peer.edge = group("0/edge/1-0", 0);
-    }
-    // Whose clock it is: the same host's.
-    constexpr int values_tag = 6;
-    double mine[2] = {0, 0}, theirs[2];
-    const auto heard = post_receive(peer.world, std::as_writable_bytes(std::span(theirs)), 0, values_tag);
-    peer.world->finish(post_send(peer.world, std::as_bytes(std::span(mine)), 0, values_tag));
-    peer.world->finish(heard);
-    lies(peer);
-    over.get_future().wait_for(std::chrono::seconds(20));
-    return told.get();
-}
-
-/// One node on each rank, no stage shared; transfers from rank 1 to rank 0.
-RankSchedule apart(int messages) {
-    auto schedule = everybody_to_everybody(2, messages);
-    schedule.plan.stages = {{0}, {1}};
-    return schedule;
-}
 
 /// Local addresses and ports that TCP sockets of this process listen on, as /proc/net/tcp has them ("0100007F:1F90").
 std::vector<std::string> listening() {
@@ -109,10 +52,22 @@ private Q_SLOTS:
     /// Ranks of one host: nothing of theirs listens where another machine can reach it.
     void local_runs_listen_on_loopback_only() {
         std::vector<std::string> sockets;
-        ranks::as_ranks("gloo", everybody_to_everybody(2, 1), [&](RankTransport& transport) {
+        const auto look = [&](RankTransport& transport) {
             if (transport.rank() == 0) sockets = listening();
             transport.all_gather({0});
-        });
+        };
+        for (const char* kind : ranks::carriers()) {
+            const bool by_threads = std::string(kind) == "thread" || std::string(kind) == "nccl";
+            if (!by_threads) ranks::as_ranks(kind, everybody_to_everybody(2, 1), look);
+        }
+        // While they meet, nothing of theirs listens elsewhere either.
+        const auto token = make_token();
+        Rendezvous rendezvous(launch_of(0, 2, 0, token), 5);
+        const auto store = rendezvous.connect();
+        const SocketParty party{{0, 1}, 0, "127.0.0.1", "0", std::chrono::seconds(5)};
+        SocketMeeting meeting(*store, party);
+        for (const auto& socket : listening()) sockets.push_back(socket);
+        QVERIFY(!sockets.empty());
         for (const auto& socket : sockets)
             QVERIFY2(socket.starts_with("0100007F:") || socket.starts_with("0000000000000000FFFF00000100007F:"),
                      socket.c_str());
@@ -210,58 +165,53 @@ private Q_SLOTS:
         QVERIFY(!loss.faults.empty() && loss.faults.front().what.find("another build") != std::string::npos);
     }
 
-    void sizes_that_cannot_be_are_not_allocated_data() {
+    void what_cannot_be_is_refused_and_not_allocated_data() {
+        QTest::addColumn<qint64>("word");
         QTest::addColumn<qint64>("size");
-        QTest::newRow("negative") << qint64(-1);
-        QTest::newRow("a terabyte") << (qint64(1) << 40);
-        QTest::newRow("the most") << std::numeric_limits<qint64>::max();
+        QTest::addColumn<QString>("says");
+        const auto text = static_cast<qint64>(Word::text), values = static_cast<qint64>(Word::values);
+        QTest::newRow("a negative size") << text << qint64(-1) << "announced a text of";
+        QTest::newRow("a terabyte") << text << (qint64(1) << 40) << "announced a text of";
+        QTest::newRow("the most") << text << std::numeric_limits<qint64>::max() << "announced a text of";
+        QTest::newRow("another message") << values << qint64(8) << "said 2, where 1 was due";
+        QTest::newRow("nonsense") << qint64(77) << qint64(8) << "said 77, where 1 was due";
     }
-    void sizes_that_cannot_be_are_not_allocated() {
+    void what_cannot_be_is_refused_and_not_allocated() {
+        QFETCH(qint64, word);
         QFETCH(qint64, size);
-        const auto said = against(
-            apart(0), [](RankTransport& transport) { transport.gather("mine"); },
-            [&](Peer& peer) { peer.world->finish(post_send(peer.world, std::as_bytes(std::span(&size, 1)), 0, 1)); });
-        QVERIFY2(said.starts_with("rank 1: rank 1 announced a text of"), said.c_str());
+        QFETCH(QString, says);
+        const auto said = ranks::against(
+            [](RankTransport& transport) { transport.gather("mine"); },
+            [&](ranks::Liar& liar) { liar.say(static_cast<std::uint64_t>(word), static_cast<std::uint64_t>(size)); });
+        QVERIFY2(said.starts_with("rank 1: rank 1 " + says.toStdString()), said.c_str());
     }
 
-    void envelopes_that_cannot_be_are_refused_data() {
-        QTest::addColumn<int>("number");
-        QTest::addColumn<double>("start_s");
-        QTest::newRow("no time") << 1 << std::numeric_limits<double>::quiet_NaN();
-        QTest::newRow("no end") << 1 << std::numeric_limits<double>::infinity();
-        QTest::newRow("long ago") << 1 << -1e9;
-        QTest::newRow("another transfer") << 3 << 0.0;
-    }
-    void envelopes_that_cannot_be_are_refused() {
-        QFETCH(int, number);
-        QFETCH(double, start_s);
-        std::promise<void> sent;  // where the lie comes first, sending is what ends
-        const auto said = against(
-            apart(1),
-            [&](RankTransport& transport) {
-                const double now_s = transport.now_s();
-                transport.begin_iteration([](const RankTransfer&) { return std::size_t{8}; }, [](Delivery) {});
-                transport.send({{0, {OpKind::F, 0}, 0, 1}, {now_s, now_s, now_s}, Buffer(8)});
-                sent.set_value();
-                transport.end_iteration();
+    void values_of_another_number_are_refused() {
+        const auto said = ranks::against(
+            [](RankTransport& transport) {
+                transport.all_gather({1, 2});
             },
-            [&](Peer& peer) {
-                sent.get_future().wait_for(std::chrono::seconds(20));
-                std::array<std::byte, 8 + Buffer::envelope_bytes> message{};
-                const std::int64_t named = number;
-                const double now_s = steady_s(), start = std::isfinite(start_s) && start_s > -1 ? now_s : start_s;
-                const double times[3] = {now_s, start, now_s};
-                std::memcpy(message.data() + 8, &named, sizeof named);
-                std::memcpy(message.data() + 16, times, sizeof times);
-                peer.edge->finish(post_send(peer.edge, message, 1, 1));
+            [](ranks::Liar& liar) { liar.say(static_cast<std::uint64_t>(Word::values), 1 << 20); });
+        QVERIFY2(said.starts_with("rank 1: rank 1 sent 1048576 bytes, where 24 were due"), said.c_str());
+    }
+
+    void numbers_that_are_none_are_refused() {
+        const auto said = ranks::against(
+            [](RankTransport& transport) {
+                transport.follow(everybody_to_everybody(2, 0));
+                transport.gather_stage(0, {1});
+            },
+            [](ranks::Liar& liar) {
+                const double none = std::numeric_limits<double>::quiet_NaN();
+                liar.say(static_cast<std::uint64_t>(Word::values), sizeof none, std::as_bytes(std::span(&none, 1)));
             });
-        QVERIFY2(said.starts_with("rank 1: rank 1 sent transfer"), said.c_str());
+        QVERIFY2(said.starts_with("rank 1: rank 1 told a number that is none"), said.c_str());
     }
 
     void lines_are_booked_once() {
         std::mutex mutex;
         std::vector<double> starts;
-        ranks::as_ranks("gloo", everybody_to_everybody(3, 0), [&](RankTransport& transport) {
+        ranks::as_ranks("sockets", everybody_to_everybody(3, 0), [&](RankTransport& transport) {
             const auto book = transport.line_book(1);
             for (int i = 0; i < 20; ++i) {
                 const double start_s = book->reserve(0, 0, 1);

@@ -33,14 +33,14 @@ RankSchedule without_transfers(RankSchedule schedule) {
 
 NcclTransport::NcclTransport(RankTransport& control, const NcclApi& api, std::shared_ptr<DeviceQueue> queue,
                              const RankSchedule& schedule, NcclOptions options)
-    : control_(control), api_(api), queue_(std::move(queue)), options_(options) {
+    : BesideControl(control), api_(api), queue_(std::move(queue)), options_(options) {
     open_lane();
     if (control_.must_regroup()) {
         aborted_ = true;
         return;
     }
     listen();
-    connect(schedule);
+    follow(schedule);
 }
 
 NcclTransport::~NcclTransport() {
@@ -184,41 +184,6 @@ void NcclTransport::end_iteration() {
 void NcclTransport::all_reduce(int stage, std::span<float> values) {
     check();
     if (const auto found = of_stage_.find(stage); found != of_stage_.end()) lane_->sum(found->second, stage, values);
-}
-
-std::vector<std::vector<double>> NcclTransport::gather_stage(int stage, const std::vector<double>& values) {
-    check();
-    return control_.gather_stage(stage, values);
-}
-
-std::vector<std::vector<double>> NcclTransport::all_gather(const std::vector<double>& values) {
-    check();
-    return control_.all_gather(values);
-}
-
-std::vector<std::string> NcclTransport::gather(const std::string& text) {
-    check();
-    return control_.gather(text);
-}
-
-std::string NcclTransport::broadcast(const std::string& text) {
-    check();
-    return control_.broadcast(text);
-}
-
-void NcclTransport::send_to(int peer, std::span<const std::byte> bytes) {
-    check();
-    control_.send_to(peer, bytes);
-}
-
-void NcclTransport::receive_from(int peer, std::span<std::byte> bytes) {
-    check();
-    control_.receive_from(peer, bytes);
-}
-
-std::unique_ptr<LineBook> NcclTransport::line_book(std::size_t lines) {
-    check();
-    return control_.line_book(lines);
 }
 
 }  // namespace skippipe

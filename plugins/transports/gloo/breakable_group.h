@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// c10d as it differs between LibTorch 1.13 and 2.x. The concrete classes have the same signatures; their base does not,
-// so nothing here names it.
+// Gloo's groups in c10d, as they differ between LibTorch 1.13 and 2.x. The concrete classes have the same signatures;
+// their base does not, so nothing here names it.
 #pragma once
 #ifndef USE_C10D_GLOO
 #define USE_C10D_GLOO  // LibTorch was built with it; the header asks again
@@ -10,7 +10,6 @@
 #include <gloo/transport/unbound_buffer.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #pragma GCC diagnostic pop
 
 #include <chrono>
@@ -19,6 +18,8 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "plugins/transports/c10d_store.h"
 
 namespace skippipe {
 
@@ -77,25 +78,6 @@ private:
 };
 
 using Group = c10::intrusive_ptr<BreakableGroup>;
-using StorePointer = c10::intrusive_ptr<c10d::Store>;
-
-/// LibTorch's own server speaks a protocol of its own from 2.4 on where it may.
-template <class Options>
-void use_plain_sockets(Options& options) {
-    if constexpr (requires { options.useLibUV; }) options.useLibUV = false;
-}
-
-/// `port` 0 with `server`: any that is free.
-inline c10::intrusive_ptr<c10d::TCPStore> make_store(const std::string& host, int port, bool server,
-                                                     std::chrono::milliseconds timeout) {
-    c10d::TCPStoreOptions options;
-    options.port = static_cast<std::uint16_t>(port);
-    options.isServer = server;
-    options.waitWorkers = false;
-    options.timeout = timeout;
-    use_plain_sockets(options);
-    return c10::make_intrusive<c10d::TCPStore>(host, options);
-}
 
 /// A group of `size` processes, which must meet within `patience` and then never gives up waiting.
 inline Group make_group(const StorePointer& store, int rank, int size,

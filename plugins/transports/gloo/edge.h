@@ -11,7 +11,7 @@
 
 #include "core/engine/delivery_gate.h"
 #include "core/engine/transport.h"
-#include "plugins/transports/gloo_posts.h"
+#include "plugins/transports/gloo/posts.h"
 
 namespace skippipe {
 
@@ -21,7 +21,7 @@ struct EdgeContext {
     std::function<void(int peer, const std::function<void()>&)> guarded;
     std::function<void(std::exception_ptr)> broken;
     std::function<double()> now_s;
-    std::atomic<bool>* aborted = nullptr;
+    const std::atomic<bool>* aborted = nullptr;
     DeliveryGate* gate = nullptr;
 };
 

@@ -8,7 +8,7 @@
 
 #include <torch/types.h>
 
-#include "plugins/transports/c10d_compat.h"
+#include "plugins/transports/gloo/breakable_group.h"
 
 namespace skippipe {
 

@@ -12,7 +12,7 @@
 
 #include "core/base/index.h"
 #include "core/base/rng.h"
-#include "plugins/transports/gloo_mesh.h"
+#include "plugins/transports/gloo/mesh.h"
 
 using namespace skippipe;
 

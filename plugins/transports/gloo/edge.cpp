@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/transports/gloo_edge.h"
+#include "plugins/transports/gloo/edge.h"
 
 #include <deque>
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "plugins/transports/gloo_posts.h"
+#include "plugins/transports/gloo/posts.h"
 
 namespace skippipe {
 

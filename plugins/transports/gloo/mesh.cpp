@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "plugins/transports/gloo_mesh.h"
+#include "plugins/transports/gloo/mesh.h"
 
 #include <algorithm>
 

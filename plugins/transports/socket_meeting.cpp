@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "plugins/transports/socket_meeting.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "core/engine/launch.h"
+#include "core/engine/transport.h"
+#include "plugins/transports/run_store.h"
+
+namespace skippipe {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Between two looks whether it is to go on.
+constexpr auto look_every = 50ms;
+/// Who has not said who it is; one more takes the oldest one's place.
+constexpr std::size_t most_strangers = 256;
+
+std::system_error system_error(const std::string& what) { return {errno, std::generic_category(), what}; }
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+Addresses addresses_of(const std::string& host, int port) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list); error != 0)
+        throw std::runtime_error(fmt::format("{} is no address: {}", host, ::gai_strerror(error)));
+    return {list, &::freeaddrinfo};
+}
+
+Descriptor socket_for(const addrinfo& address) {
+    return Descriptor(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+Descriptor listen_at(const std::string& address) {
+    const auto found = addresses_of(address, 0);
+    for (const addrinfo* one = found.get(); one; one = one->ai_next)
+        if (auto socket = socket_for(*one); socket.get() >= 0 &&
+                                            ::bind(socket.get(), one->ai_addr, one->ai_addrlen) == 0 &&
+                                            ::listen(socket.get(), SOMAXCONN) == 0)
+            return socket;
+    throw system_error("cannot listen at " + address);
+}
+
+int port_of(const Descriptor& socket) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+        throw system_error("a socket without a port");
+    const bool six = address.ss_family == AF_INET6;
+    return ntohs(six ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                     : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+/// From now on calls wait, and what is small goes at once.
+Descriptor ready(Descriptor socket) {
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
+    return socket;
+}
+
+/// Takes as long whatever is wrong.
+bool equal_secret(const char* a, const char* b, std::size_t size) {
+    unsigned char difference = 0;
+    for (std::size_t i = 0; i < size; ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+    return difference == 0;
+}
+
+}  // namespace
+
+std::string SocketMeeting::key(const std::string& meeting, int rank) {
+    return fmt::format("{}/socket/{}", meeting, rank);
+}
+
+SocketMeeting::Place SocketMeeting::read_place(const std::string& text, int rank) {
+    Place place;
+    const auto first = text.find(' '), second = text.find(' ', first + 1);
+    const auto port_end = text.data() + std::min(first, text.size());
+    const bool is_port = std::from_chars(text.data(), port_end, place.port).ptr == port_end;
+    if (first == std::string::npos || second != first + 1 + sizeof Hello::secret || !is_port || place.port < 1 ||
+        place.port > 65535)
+        throw PeerFault(rank, "says that it listens where nobody can");
+    place.secret = text.substr(first + 1, sizeof Hello::secret);
+    place.address = text.substr(second + 1);
+    return place;
+}
+
+SocketMeeting::SocketMeeting(RunStore& store, SocketParty party)
+    : store_(store),
+      party_(std::move(party)),
+      until_(std::chrono::steady_clock::now() + party_.patience),
+      secret_(make_token()),
+      listening_(listen_at(party_.address)) {
+    store.set_text(key(party_.name, party_.rank),
+                   fmt::format("{} {} {}", port_of(listening_), secret_, party_.address));
+}
+
+/// Until a socket is so far.
+void SocketMeeting::wait(int socket, short events, const char* what) const {
+    for (pollfd waiting{socket, events, 0};;) {
+        party_.check();
+        if (::poll(&waiting, 1, static_cast<int>(look_every.count())) > 0) return;
+        if (std::chrono::steady_clock::now() > until_) throw std::runtime_error(what);
+    }
+}
+
+Descriptor SocketMeeting::connect(int rank) const {
+    const auto name = key(party_.name, rank);
+    store_.wait({name}, std::max(1ms, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                          until_ - std::chrono::steady_clock::now())));
+    const auto place = read_place(store_.text(name), rank);
+    const auto addresses = addresses_of(place.address, place.port);
+    auto socket = socket_for(*addresses);
+    if (::connect(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0) {
+        if (errno != EINPROGRESS) throw system_error(fmt::format("rank {} at {}", rank, place.address));
+        wait(socket.get(), POLLOUT, "a rank does not let itself be connected to");
+        int error = 0;
+        socklen_t size = sizeof error;
+        ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+        if (error != 0)
+            throw std::system_error(error, std::generic_category(), fmt::format("rank {} at {}", rank, place.address));
+    }
+    Hello hello{{}, party_.rank};
+    std::memcpy(hello.secret, place.secret.data(), sizeof hello.secret);
+    if (::send(socket.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+        throw system_error(fmt::format("rank {} at {}", rank, place.address));
+    return ready(std::move(socket));
+}
+
+std::map<int, Descriptor> SocketMeeting::admit() {
+    while (admitted_.size() + 1 < party_.members.size()) {
+        party_.check();
+        if (std::chrono::steady_clock::now() > until_) {
+            for (const int member : party_.members)
+                if (member != party_.rank && !admitted_.contains(member))
+                    throw std::runtime_error(fmt::format("rank {} does not connect", member));
+        }
+        look();
+    }
+    return std::move(admitted_);
+}
+
+/// At who comes, and at what those say who have come.
+void SocketMeeting::look() {
+    std::vector<pollfd> waiting{{listening_.get(), POLLIN, 0}};
+    for (const auto& stranger : strangers_) waiting.push_back({stranger.socket.get(), POLLIN, 0});
+    if (::poll(waiting.data(), waiting.size(), static_cast<int>(look_every.count())) <= 0) return;
+    for (std::size_t i = strangers_.size(); i-- > 0;)
+        if (waiting[i + 1].revents != 0 && !hear(strangers_[i]))
+            strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (waiting[0].revents == 0) return;
+    if (strangers_.size() == most_strangers) strangers_.erase(strangers_.begin());
+    Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.get() >= 0) strangers_.push_back({std::move(socket), {}});
+}
+
+/// False where it is none any more: a member, or gone, or one that does not know the secret.
+bool SocketMeeting::hear(Stranger& stranger) {
+    std::byte chunk[sizeof(Hello)];
+    const auto received = ::recv(stranger.socket.get(), chunk, sizeof chunk - stranger.said.size(), 0);
+    if (received <= 0) return received < 0 && (errno == EAGAIN || errno == EINTR);
+    stranger.said.insert(stranger.said.end(), chunk, chunk + received);
+    if (stranger.said.size() < sizeof(Hello)) return true;
+    Hello hello;
+    std::memcpy(&hello, stranger.said.data(), sizeof hello);
+    const bool known = std::binary_search(party_.members.begin(), party_.members.end(), static_cast<int>(hello.rank));
+    if (equal_secret(hello.secret, secret_.data(), sizeof hello.secret) && known && hello.rank != party_.rank)
+        admitted_.try_emplace(hello.rank, ready(std::move(stranger.socket)));
+    return false;
+}
+
+}  // namespace skippipe
