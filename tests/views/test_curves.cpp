@@ -19,6 +19,8 @@
 #include "views/curves/curve_ticks.h"
 #include "views/curves/end_labels.h"
 #include "views/curves/plot.h"
+#include "views/runs/run_marks.h"
+#include "views/theme/flow_key.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -544,6 +546,38 @@ private Q_SLOTS:
         QVERIFY2(narrow.end_words().isEmpty(), "there is no room for them");
         panel.set_metrics({"iteration_s"});
         QVERIFY2(panel.key_text().isEmpty(), "one line needs no key");
+    }
+
+    /// An entry that has no more room in a line stands whole in the next one, its picture beside its words.
+    void a_key_keeps_pictures_beside_words() {
+        const RunData first = run_of(1, 4), second = run_of(2, 4), third = run_of(3, 4);
+        CurvePanel panel;
+        panel.resize(700, 400);
+        panel.show_runs(snapshots({&first, &second, &third}), 1);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto* key = static_cast<FlowKey*>(panel.findChild<QWidget*>("curve_key"));
+        QCOMPARE(key->words(), panel.key_text());
+        const auto one_line = key->places(2000);
+        const int three = one_line[2].right() + 1 + key->contentsMargins().right();
+        for (const auto& [width, lines] : {std::pair{three, 1}, {three - 1, 2}, {one_line[1].left() + 5, 3}}) {
+            const auto places = key->places(width);
+            QCOMPARE(places.back().top() / places[0].height() + 1, lines);
+            QCOMPARE(key->heightForWidth(width), places.back().bottom() + 1 + key->contentsMargins().bottom());
+            for (std::size_t i = 0; i < places.size(); ++i) {
+                QCOMPARE(places[i].size(), one_line[i].size());
+                QVERIFY(places[i].right() < width);
+                for (std::size_t j = 0; j < i; ++j) QVERIFY(!places[i].intersects(places[j]));
+            }
+        }
+        panel.resize(three - 1, 400);
+        QTRY_COMPARE(key->height(), key->heightForWidth(three - 1));
+        const auto places = key->places(key->width());
+        const QImage drawn = key->grab().toImage();
+        for (RunId run = 1; run <= 3; ++run) {  // its picture is where its entry begins
+            const QRect& place = places[static_cast<std::size_t>(run - 1)];
+            QCOMPARE(drawn.pixelColor(place.left() + 10, place.center().y()), run_pen(run, 1).color());
+        }
     }
 
     /// Where a run has no loss, the panel has the one button that shows what it has.

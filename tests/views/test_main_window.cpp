@@ -36,7 +36,7 @@ private Q_SLOTS:
         auto& page = window.design_page();
         QTRY_VERIFY_WITH_TIMEOUT(page.plan_timeline().data() != nullptr && !window.plans().is_busy(), patient_ms);
         const auto is_named = [&] {
-            return page.plan_timeline().height() >= page.plan_timeline().height_for_named_lanes();
+            return page.plan_timeline().height() >= page.plan_timeline().height_for_least_lanes();
         };
         const auto& axis = page.failure_axis();
         QCOMPARE(axis.height(), axis.sizeHint().height());

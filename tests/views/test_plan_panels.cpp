@@ -462,7 +462,7 @@ private Q_SLOTS:
         w->resize(1024, 700);
         auto& lanes = w->design_page().plan_timeline();
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && lanes.data() != nullptr, patient_ms);
-        QTRY_VERIFY(lanes.height() >= lanes.height_for_named_lanes());
+        QTRY_VERIFY(lanes.height() >= lanes.height_for_least_lanes());
         const auto unnamed = [&] {
             const QImage seen = lanes.grab().toImage();
             QStringList names;

@@ -11,6 +11,7 @@
 #include "core/experiment/io.h"
 #include "core/record/checkpoints.h"
 #include "views/runs/run_list.h"
+#include "views/theme/below_delegate.h"
 
 using namespace skippipe;
 
@@ -182,19 +183,84 @@ private Q_SLOTS:
         menu->close();
     }
 
-    /// A second line tells runs of one name apart; it is what the run was trained with.
+    /// A second line tells runs of one name apart, by what differs between them first; it is what they were trained
+    /// with.
     void a_second_line_tells_runs_apart() {
         RunInfo run;
         run.planner = "gpipe";
-        QCOMPARE(run_told(run), QString("running, seed 1, gpipe"));
+        QCOMPARE(runs_told({run}).front(), QString("running, seed 1, gpipe"));
+        run.id = 1;
         run.state = RunState::finished;
         run.skip_ratio = 1. / 3;
         run.seed = 7;
-        QCOMPARE(run_told(run), QString("skip 0.333, seed 7, gpipe"));
+        RunInfo other = run, namesake = run;
+        other.name = "another";
+        namesake.id = 3;
+        namesake.planner = "1f1b";
+        const std::vector<QString> told{"gpipe, skip 0.333, seed 7", "skip 0.333, seed 7, gpipe",
+                                        "1f1b, skip 0.333, seed 7"};
+        QCOMPARE(runs_told({run, other, namesake}), told);
         RunTable table;
+        const auto says = [&](int row) {
+            return table.index(row, RunTable::name).data(RunTable::told_role).toString();
+        };
         table.set_runs({run});
-        QCOMPARE(table.index(0, RunTable::name).data(RunTable::told_role).toString(), run_told(run));
+        QCOMPARE(says(0), told[1]);
         QVERIFY(table.index(0, RunTable::planner).data(RunTable::told_role).isNull());
+        QSignalSpy changed(&table, &RunTable::dataChanged);
+        table.set_runs({namesake, run});  // of the old one other things tell now
+        QCOMPARE(says(0), told[2]);
+        QCOMPARE(says(1), told[0]);
+        QCOMPARE(changed.back()[1].toModelIndex().row(), 1);
+        namesake.planner = "gpipe";
+        namesake.seed = 8;
+        namesake.note = "warm caches";
+        table.set_runs({namesake, run});
+        QCOMPARE(says(1), QString("seed 7, skip 0.333, gpipe"));
+        const QString tip = table.index(0, RunTable::name).data(Qt::ToolTipRole).toString();
+        QVERIFY2(tip.contains("seed 8, skip 0.333, gpipe") && tip.endsWith("warm caches"), qPrintable(tip));
+    }
+
+    /// What has no room is left out by whole parts.
+    void parts_stay_whole() {
+        const QFontMetrics font(small_font());
+        const QString words = "skip 0.33, seed 2, skippipe-joint";
+        const int all = font.horizontalAdvance(words), two = font.horizontalAdvance("skip 0.33, seed 2");
+        QCOMPARE(lines_of_parts(words, font, all, 1), QStringList{words});
+        QCOMPARE(lines_of_parts(words, font, all - 1, 2), (QStringList{"skip 0.33, seed 2", "skippipe-joint"}));
+        QCOMPARE(lines_of_parts(words, font, two, 2), (QStringList{"skip 0.33, seed 2", "skippipe-joint"}));
+        QCOMPARE(lines_of_parts(words, font, all - 1, 1), QStringList{QString::fromUtf8("skip 0.33, seed 2, …")});
+        QCOMPARE(lines_of_parts(words, font, two, 1), QStringList{QString::fromUtf8("skip 0.33, …")});
+        QVERIFY(lines_of_parts({}, font, 10, 1).isEmpty());
+    }
+
+    /// As wide as the list is in a window of 1024 pixels and of 1280: what tells runs apart is there whole.
+    void what_tells_runs_apart_is_seen_whole() {
+        apply_theme(*qApp, false);
+        Experiment experiment;
+        experiment.pipeline.skip_ratio = 0.33;
+        {
+            Recorder recorder(file_);
+            const RunId id = recorder.begin(
+                {.name = "third", .planner = "skippipe-joint", .experiment_json = to_text(experiment), .seed = 2});
+            recorder.finish(id, RunState::finished, {}, "{}");
+        }
+        RunFeed feed(file_);
+        RunList list(feed);
+        for (const auto& [width, height] : {std::pair{279, BelowDelegate::tall_row}, {470, BelowDelegate::row}}) {
+            list.resize(width, 500);
+            list.show();
+            QVERIFY(QTest::qWaitForWindowExposed(&list));
+            QTRY_COMPARE(list.view().model()->rowCount(), 3);
+            QTRY_COMPARE(list.view().rowHeight(0), height);
+            const auto index = list.view().model()->index(0, RunTable::name);
+            const auto* delegate = static_cast<const BelowDelegate*>(list.view().itemDelegateForIndex(index));
+            const auto lines =
+                lines_of_parts(index.data(RunTable::told_role).toString(), QFontMetrics(small_font()),
+                               delegate->room(index, list.view(), list.view().columnWidth(RunTable::name)),
+                               height == BelowDelegate::row ? 1 : 2);
+            QCOMPARE(lines.join(", "), QString("seed 2, skippipe-joint"));
+        }
     }
 
     /// Where nobody has chosen: runs that tell of each other, not the newest of whatever.

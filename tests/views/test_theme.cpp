@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QHeaderView>
+#include <QTableWidget>
 #include <QtTest>
 
 #include "tests/views/colour_science.h"
@@ -74,6 +76,31 @@ private Q_SLOTS:
             apply_theme(*qApp, dark);
             QCOMPARE(QApplication::style()->styleHint(QStyle::SH_Widget_Animation_Duration), 0);
         }
+    }
+
+    /// The head that orders a table points to where its values are larger, and not into its words.
+    void heads_point_to_what_is_larger() {
+        apply_theme(*qApp, false);
+        QTableWidget table(1, 1);
+        auto& head = *table.horizontalHeader();
+        head.setSortIndicatorShown(true);
+        table.setHorizontalHeaderLabels({QString()});
+        table.resize(200, 80);
+        const auto mean_y = [&](int from_right, int to_right) {  // of what is drawn there
+            const QImage drawn = head.grab().toImage();
+            const int right = head.sectionViewportPosition(0) + head.sectionSize(0);
+            double sum = 0;
+            int count = 0;
+            for (int x = right - from_right; x < right - to_right; ++x)
+                for (int y = 2; y < drawn.height() - 3; ++y)
+                    if (drawn.pixelColor(x, y) != drawn.pixelColor(5, 5)) sum += y, ++count;
+            return count > 0 ? sum / count : -1;
+        };
+        head.setSortIndicator(0, Qt::DescendingOrder);
+        QVERIFY(mean_y(9, 7) > 0 && mean_y(9, 7) < mean_y(6, 4));
+        head.setSortIndicator(0, Qt::AscendingOrder);
+        QVERIFY(mean_y(9, 7) > mean_y(6, 4) && mean_y(6, 4) > 0);
+        QCOMPARE(mean_y(60, 11), -1.0);
     }
 
     /// The hatch of a wait is seen on its ground, whatever lanes are coloured by.

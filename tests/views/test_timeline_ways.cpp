@@ -444,7 +444,7 @@ private Q_SLOTS:
     }
 
     void stages_and_nodes_are_rows_that_add_up() {
-        SplitTable table("split");
+        SplitTable table("split", "Stage", SplitTable::Order::as_given);
         IdleSplit one, other;
         one.busy_s = 3;
         one.idle_s[static_cast<std::size_t>(IdleCause::memory)] = 1;
@@ -462,6 +462,80 @@ private Q_SLOTS:
         Q_EMIT table.findChild<QTableWidget*>()->cellClicked(2, 0);
         QCOMPARE(chosen[0].front().toInt(), 1);
         QCOMPARE(chosen[1].front().toInt(), -1);
+    }
+
+    /// A head, or S, orders the rows; their sum stays last, and a run that grows leaves order and selection.
+    void rows_of_idle_times_are_ordered() {
+        const auto split = [](double busy_s, double memory_s, double link_s) {
+            IdleSplit one{busy_s, {}};
+            one.idle_s[static_cast<std::size_t>(IdleCause::memory)] = memory_s;
+            one.idle_s[static_cast<std::size_t>(IdleCause::link)] = link_s;
+            return one;
+        };
+        std::vector<SplitTable::Row> rows{{"a", split(2, 1, 2)}, {"b", split(1, 4, 5)}, {"c", split(4, 1, 1)}};
+        SplitTable table("split", "Node", SplitTable::Order::most_idle_first);
+        table.resize(400, 200);
+        table.show_rows(rows, "All");
+        table.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&table));
+        auto* cells = table.findChild<QTableWidget*>();
+        auto* heads = cells->horizontalHeader();
+        const auto order = [&] {
+            QString names;
+            for (int row = 0; row < cells->rowCount(); ++row) names += cells->item(row, 0)->text();
+            return names;
+        };
+        const auto click = [&](int column) {
+            const QPoint place(heads->sectionViewportPosition(column) + 10, heads->height() / 2);
+            QTest::mouseClick(heads->viewport(), Qt::LeftButton, {}, place);
+        };
+        QCOMPARE(order(), QString("bacAll"));
+        QVERIFY(heads->isSortIndicatorShown());
+        QCOMPARE(heads->sortIndicatorSection(), 2);
+        click(2);
+        QCOMPARE(order(), QString("cabAll"));
+        click(1);  // who works most
+        QCOMPARE(order(), QString("cabAll"));
+        QCOMPARE(heads->sortIndicatorOrder(), Qt::DescendingOrder);
+        click(1);
+        QCOMPARE(order(), QString("bacAll"));
+        QSignalSpy chosen(&table, &SplitTable::chosen);
+        QTest::mouseClick(cells->viewport(), Qt::LeftButton, {}, cells->visualItemRect(cells->item(0, 0)).center());
+        QCOMPARE(chosen.back().front().toInt(), 1);  // of those given
+        rows[1].split = split(9, 1, 0);
+        table.show_rows(rows, "All");
+        QCOMPARE(order(), QString("acbAll"));
+        QCOMPARE(cells->selectedItems().front()->text(), QString("b"));
+        QTest::keyClick(cells, Qt::Key_S);
+        QCOMPARE(order(), QString("acbAll"));  // by idle time
+        QCOMPARE(heads->sortIndicatorSection(), 2);
+        QTest::keyClick(cells, Qt::Key_S);
+        QCOMPARE(order(), QString("abcAll"));
+        QTest::keyClick(cells, Qt::Key_S, Qt::ShiftModifier);
+        QCOMPARE(order(), QString("cbaAll"));
+        table.mark(0);
+        QCOMPARE(cells->selectedItems().front()->text(), QString("a"));
+        table.mark({});
+        QVERIFY(cells->selectedItems().isEmpty());
+        table.mark(2);
+        table.show_rows({{"d", split(1, 1, 1)}, {"e", split(1, 1, 1)}, {"f", split(1, 1, 1)}}, "All");
+        QCOMPARE(cells->selectedItems().front()->text(), QString("f"));
+    }
+
+    /// Bars can be compared from row to row: causes stand in the order of their sum.
+    void causes_stand_in_one_order() {
+        IdleSplit one, other;
+        one.idle_s[static_cast<std::size_t>(IdleCause::memory)] = 3;
+        one.idle_s[static_cast<std::size_t>(IdleCause::link)] = 1;
+        other.idle_s[static_cast<std::size_t>(IdleCause::link)] = 4;
+        SplitTable table("split", "Node", SplitTable::Order::as_given);
+        table.show_rows({{"a", one}, {"b", other}}, "All");
+        for (int row = 0; row < 3; ++row) {
+            const auto parts = table.table().item(row, 1)->data(Qt::UserRole).toList();
+            QCOMPARE(parts[3].toInt(), static_cast<int>(IdleCause::link));
+            QCOMPARE(parts[5].toInt(), static_cast<int>(IdleCause::memory));
+        }
+        QCOMPARE(table.legend().words(), QString("link\nmemory").prepend("Works\n"));
     }
 
     /// Lane a: F0 0-1, F1 2-3, F2 4-5, B3 6-7, B4 8-9 of each iteration; of lane b each 0.1 longer. Nobody frees 0

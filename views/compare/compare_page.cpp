@@ -24,10 +24,10 @@
 namespace skippipe {
 namespace {
 
-constexpr int least_list_width = 232, narrow_list = 264, narrow_page = 1100, first_list = 360, first_page = 1210;
+constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, first_list = 360, first_page = 1210;
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
-constexpr int least_timeline = 220, least_low_timeline = 120, low_names = 96;  ///< pixels
+constexpr int least_timeline = 220, least_low_timeline = 120;  ///< pixels
 
 /// "1.20 s an iteration, idle 70.7 %".
 QString figures_of(const RunData& run) {
@@ -308,11 +308,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         const QStringList apart = told_apart(runs);
         for (const auto* run : runs) {
             auto* view = new TimelineView(zoom_, low);
-            view->set_stacked(low);
-            if (low) {
-                view->set_names_width(low_names);
-                view->set_has_axis(timelines_.empty());  // one zoom, one axis
-            }
+            if (low) view->set_frame(stacked_frame(timelines_.empty()));
             figures_.push_back(words_label({}, "secondary"));
             stack_rows_->addWidget(
                 timeline_title(*run, apart[std::ssize(timelines_)], figures_.back(), low && !timelines_.empty()));

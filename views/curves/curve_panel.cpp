@@ -19,6 +19,7 @@
 #include "views/curves/equal_words.h"
 #include "views/curves/plot.h"
 #include "views/runs/run_marks.h"
+#include "views/theme/flow_key.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -57,7 +58,7 @@ CurvePanel::CurvePanel(QWidget* parent)
       scroll_(new QScrollArea(this)),
       empty_words_(words_label({}, "secondary")),
       equal_(new QLabel(this)),
-      key_(new QLabel(this)),
+      key_(new FlowKey(body_font(), this)),
       instead_(new QPushButton),
       empty_(new QWidget(this)) {
     auto* column = seamless_column(this);
@@ -77,8 +78,6 @@ CurvePanel::CurvePanel(QWidget* parent)
     equal_->setProperty("role", "secondary");
     equal_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     equal_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    key_->setWordWrap(true);
-    key_->setTextFormat(Qt::RichText);
     key_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     key_->setObjectName("curve_key");
     auto* middle = new QVBoxLayout(empty_);
@@ -337,20 +336,17 @@ void CurvePanel::group_by(const QString& name) {
 void CurvePanel::show_key() {
     constexpr qsizetype most = 12;
     keyed_.clear();
-    QString html;
+    std::vector<FlowKey::Entry> entries;
     for (const auto* chart : charts_)
         for (const auto& curve : chart->set().curves) {
             if (!curve.in_legend || keyed_.contains(curve.name)) continue;
             keyed_ << curve.name;
-            if (keyed_.size() > most) continue;
-            html += QStringLiteral("%1&nbsp;%2&emsp; ")
-                        .arg(curve.marks ? run_disc_html(curve.run) : run_swatch_html(curve.run),
-                             unbroken_html(curve.name));
+            if (keyed_.size() <= most)
+                entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name});
         }
-    if (keyed_.size() < 2) keyed_.clear(), html.clear();
-    if (keyed_.size() > most) html += tr("and %1 more").arg(keyed_.size() - most);
-    key_->setText(html);
-    key_->setVisible(!html.isEmpty());
+    if (keyed_.size() < 2) keyed_.clear(), entries.clear();
+    if (keyed_.size() > most) entries.push_back({{}, tr("and %1 more").arg(keyed_.size() - most)});
+    key_->set_entries(std::move(entries));
 }
 
 QString CurvePanel::key_text() const { return keyed_.join('\n'); }

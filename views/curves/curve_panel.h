@@ -20,6 +20,8 @@ class QToolButton;
 
 namespace skippipe {
 
+class FlowKey;
+
 /// Metrics of one or more runs, a chart each, over iterations, tokens, block FLOPs, network time or machine time, with
 /// one crosshair and one zoom; of several runs, a line says what that holds equal.
 class CurvePanel : public QWidget {
@@ -87,7 +89,8 @@ private:
     QWidget* grid_widget_;
     QGridLayout* grid_;
     QScrollArea* scroll_;
-    QLabel *empty_words_, *equal_, *key_;
+    QLabel *empty_words_, *equal_;
+    FlowKey* key_;
     QPushButton* instead_;
     QWidget* empty_;
     std::vector<std::string> instead_metrics_;

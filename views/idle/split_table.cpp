@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
-#include <QBuffer>
-#include <QEvent>
+#include <QApplication>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QPainter>
 #include <QPixmap>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
@@ -23,13 +25,14 @@ namespace skippipe {
 namespace {
 
 constexpr int split_role = Qt::UserRole;
+constexpr int name_column = 0, work_column = 1, idle_column = 2, split_columns = 3;
 constexpr int share_width = 76, least_split_width = 60;
 constexpr int split_row = 20;                ///< pixels: of many nodes as many as can be read are in sight
 constexpr double least_named_share = 0.005;  ///< of all rows: of one row it may be much
 
 QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.8); }  // no cause is as dark
 
-/// Work first, in grey; then the causes, the longest first: the same order as in words.
+/// The longest first.
 std::vector<std::size_t> causes_by_length(const IdleSplit& split) {
     std::vector<std::size_t> order(idle_causes);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -46,29 +49,23 @@ void paint_part(QPainter& painter, const QRectF& part, std::optional<IdleCause> 
     painter.fillRect(QRectF(part.left(), part.top(), 1, part.height()), cause_ink(theme(), *cause, ColourBy::cause));
 }
 
-/// A part as the bars have it, within rich text.
-QString swatch_html(std::optional<IdleCause> cause, double pixel_ratio) {
+/// A part as the bars have it.
+QPixmap part_picture(std::optional<IdleCause> cause, double pixel_ratio) {
     constexpr QSize picture(16, 10);
     QPixmap pixmap(picture * pixel_ratio);
     pixmap.setDevicePixelRatio(pixel_ratio);
     pixmap.fill(theme().surface);
     QPainter painter(&pixmap);
     paint_part(painter, QRectF({}, picture), cause);
-    painter.end();
-    QByteArray png;
-    QBuffer buffer(&png);
-    buffer.open(QIODevice::WriteOnly);
-    pixmap.save(&buffer, "PNG");
-    return QStringLiteral("<img width=\"%1\" height=\"%2\" src=\"data:image/png;base64,%3\">")
-        .arg(picture.width())
-        .arg(picture.height())
-        .arg(QString::fromLatin1(png.toBase64()));
+    return pixmap;
 }
 
 class SplitDelegate final : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        const auto* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+        style->drawPrimitive(QStyle::PE_PanelItemViewItem, &option, painter, option.widget);  // selected
         const auto parts = index.data(split_role).toList();
         const QRectF box = QRectF(option.rect).adjusted(4, 4, -8, -4);
         double from = 0;
@@ -102,72 +99,133 @@ QString split_words(const IdleSplit& split) {
     return lines.join('\n');
 }
 
-SplitTable::SplitTable(const QString& name, QWidget* parent)
-    : QWidget(parent), table_(new QTableWidget(0, 3)), legend_(words_label({}, "small")) {
+SplitTable::SplitTable(const QString& name, const QString& head, Order first, QWidget* parent)
+    : QWidget(parent), table_(new QTableWidget(0, split_columns)), legend_(new FlowKey(small_font())) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::unit, 0, 0);
     column->setSpacing(0);
     column->addWidget(table_);
     column->addWidget(legend_);
     legend_->setContentsMargins(size::gap + 3, size::unit, size::gap, size::unit);
-    legend_->setTextFormat(Qt::RichText);
     make_plain(*table_, name);
-    table_->setHorizontalHeaderLabels({QString{}, tr("Works and waits"), tr("Idle")});
-    table_->horizontalHeader()->setHighlightSections(false);
-    table_->horizontalHeader()->setFixedHeight(split_row);
-    table_->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    table_->horizontalHeaderItem(1)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    table_->horizontalHeaderItem(2)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    table_->setHorizontalHeaderLabels({head, tr("Works and waits"), tr("Idle")});
+    auto& heads = *table_->horizontalHeader();
+    heads.setHighlightSections(false);
+    heads.setFixedHeight(split_row);
+    for (int i = 0; i < split_columns; ++i) {
+        auto* item = table_->horizontalHeaderItem(i);
+        item->setTextAlignment((i == idle_column ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        item->setToolTip(i == name_column   ? tr("Orders them as the run has them (S)")
+                         : i == work_column ? tr("Orders them by the share that they work (S)")
+                                            : tr("Orders them by the share that they idle (S)"));
+        if (i != name_column) item->setData(Qt::InitialSortOrderRole, Qt::DescendingOrder);
+    }
     table_->verticalHeader()->setDefaultSectionSize(split_row);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
-    table_->setItemDelegateForColumn(1, new SplitDelegate(table_));
+    table_->setItemDelegateForColumn(work_column, new SplitDelegate(table_));
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    table_->horizontalHeader()->setMinimumSectionSize(least_split_width);
-    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
-    table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
-    table_->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Fixed);
-    table_->setColumnWidth(2, share_width);
-    const auto choose = [this](int row) { Q_EMIT chosen(row + 1 < table_->rowCount() ? row : -1); };
+    heads.setMinimumSectionSize(least_split_width);
+    heads.setSectionResizeMode(name_column, QHeaderView::ResizeToContents);
+    heads.setSectionResizeMode(work_column, QHeaderView::Stretch);
+    heads.setSectionResizeMode(idle_column, QHeaderView::Fixed);
+    table_->setColumnWidth(idle_column, share_width);
+    heads.setSectionsClickable(true);
+    heads.setSortIndicatorShown(true);
+    if (first == Order::as_given)
+        heads.setSortIndicator(name_column, Qt::AscendingOrder);
+    else
+        heads.setSortIndicator(idle_column, Qt::DescendingOrder);
+    connect(&heads, &QHeaderView::sortIndicatorChanged, this, &SplitTable::arrange);
+    table_->installEventFilter(this);
+    const auto choose = [this](int row) {
+        Q_EMIT chosen(row < static_cast<int>(order_.size()) ? order_[static_cast<std::size_t>(row)] : -1);
+    };
     connect(table_, &QTableWidget::cellClicked, this, choose);
     connect(table_, &QTableWidget::cellActivated, this, choose);
 }
 
 void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
-    table_->setRowCount(static_cast<int>(rows.size()) + 1);
+    const bool same = std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(),
+                                 [](const Row& a, const Row& b) { return a.name == b.name; });
+    rows_ = rows;
     std::vector<IdleSplit> parts;
-    for (const auto& row : rows) parts.push_back(row.split);
-    for (int i = 0; i < static_cast<int>(rows.size()); ++i) put(i, rows[static_cast<std::size_t>(i)], false);
-    sum_ = sum_of(parts);
-    put(static_cast<int>(rows.size()), {all, sum_}, true);
+    for (const auto& row : rows_) parts.push_back(row.split);
+    sum_ = {all, sum_of(parts)};
+    if (!same) order_.clear();
+    arrange();
+    if (!same) select(marked_);
     explain();
+}
+
+void SplitTable::mark(std::optional<int> row) {
+    marked_ = row;
+    select(row);
+}
+
+void SplitTable::select(std::optional<int> row) {
+    const auto place = row ? std::find(order_.begin(), order_.end(), *row) : order_.end();
+    if (place == order_.end()) return table_->clearSelection();
+    table_->selectRow(static_cast<int>(place - order_.begin()));
+}
+
+/// By the head that has the indicator; what is equal there, as it was given.
+std::vector<int> SplitTable::ordered() const {
+    const auto& heads = *table_->horizontalHeader();
+    const auto key = [&](int i) {
+        const auto& split = rows_[static_cast<std::size_t>(i)].split;
+        switch (heads.sortIndicatorSection()) {
+            case work_column: return split.whole_s() > 0 ? split.busy_s / split.whole_s() : 0.0;
+            case idle_column: return split.idle_share();
+            default: return static_cast<double>(i);
+        }
+    };
+    std::vector<int> order(rows_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const bool falls = heads.sortIndicatorOrder() == Qt::DescendingOrder;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return falls ? key(a) > key(b) : key(a) < key(b); });
+    return order;
+}
+
+/// Rows in their order, their sum last; whoever is selected stays so where it goes.
+void SplitTable::arrange() {
+    const auto before = std::exchange(order_, ordered());
+    const auto count = static_cast<int>(rows_.size());
+    table_->setRowCount(count + 1);
+    for (int i = 0; i < count; ++i) put(i, rows_[static_cast<std::size_t>(order_[static_cast<std::size_t>(i)])], false);
+    put(count, sum_, true);
+    const auto selected = table_->selectionModel()->selectedRows();
+    if (selected.isEmpty() || selected.front().row() >= static_cast<int>(before.size()) || before == order_) return;
+    const int scrolled = table_->verticalScrollBar()->value();
+    select(before[static_cast<std::size_t>(selected.front().row())]);
+    table_->verticalScrollBar()->setValue(scrolled);
+}
+
+/// S: by the next head; with Shift the other way round.
+bool SplitTable::eventFilter(QObject* watched, QEvent* event) {
+    const auto* key = event->type() == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
+    if (key == nullptr || key->key() != Qt::Key_S || (key->modifiers() & ~Qt::ShiftModifier) != 0)
+        return QWidget::eventFilter(watched, event);
+    auto& heads = *table_->horizontalHeader();
+    const bool turns = key->modifiers() == Qt::ShiftModifier;
+    const int column = turns ? heads.sortIndicatorSection() : (heads.sortIndicatorSection() + 1) % split_columns;
+    const bool falls = turns ? heads.sortIndicatorOrder() == Qt::AscendingOrder : column != name_column;
+    heads.setSortIndicator(column, falls ? Qt::DescendingOrder : Qt::AscendingOrder);
+    return true;
 }
 
 /// The causes of the bars, in their order; a row's card names all of them.
 void SplitTable::explain() {
-    const auto entry = [this](std::optional<IdleCause> cause, const QString& words) {
-        return swatch_html(cause, devicePixelRatioF()) + QStringLiteral("&nbsp;") + unbroken_html(words);
-    };
-    QStringList entries{entry(std::nullopt, tr("Works"))};
-    for (const auto cause : causes_by_length(sum_)) {
-        if (!(sum_.idle_s[cause] > least_named_share * sum_.whole_s())) break;
+    std::vector<FlowKey::Entry> entries;
+    const double whole_s = sum_.split.whole_s();
+    if (whole_s > 0) entries.push_back({part_picture(std::nullopt, devicePixelRatioF()), tr("Works")});
+    for (const auto cause : causes_by_length(sum_.split)) {
+        if (!(sum_.split.idle_s[cause] > least_named_share * whole_s)) break;
         const auto one = static_cast<IdleCause>(cause);
-        entries << entry(one, short_cause_words(one));
+        entries.push_back({part_picture(one, devicePixelRatioF()), short_cause_words(one)});
     }
-    QString words;
-    if (sum_.whole_s() > 0) {
-        // In cells, and in short, since a line may break between a picture and its words.
-        constexpr qsizetype across = 3;
-        words = QStringLiteral("<table width=\"100%\">");
-        for (qsizetype i = 0; i < entries.size(); ++i) {
-            const bool last = i % across == across - 1 || i + 1 == entries.size();
-            words +=
-                QStringLiteral("%1<td>%2</td>%3").arg(i % across == 0 ? "<tr>" : "", entries[i], last ? "</tr>" : "");
-        }
-        words += QStringLiteral("</table>");
-    }
-    if (legend_->text() != words) legend_->setText(words);
-    legend_->setVisible(!words.isEmpty());
+    legend_->set_entries(std::move(entries));
 }
 
 void SplitTable::changeEvent(QEvent* event) {
@@ -180,7 +238,7 @@ void SplitTable::put(int row, const Row& what, bool is_sum) {
     QVariantList parts;
     if (whole_s > 0) {
         parts << what.split.busy_s / whole_s << -1;
-        for (const auto cause : causes_by_length(what.split))
+        for (const auto cause : causes_by_length(sum_.split))
             parts << what.split.idle_s[cause] / whole_s << static_cast<int>(cause);
     }
     auto* name = new QTableWidgetItem(what.name);

@@ -11,8 +11,8 @@
 #include <QVBoxLayout>
 
 #include "views/runs/resuming.h"
+#include "views/theme/below_delegate.h"
 #include "views/theme/theme.h"
-#include "views/theme/two_line_delegate.h"
 #include "views/theme/widgets.h"
 
 namespace skippipe {
@@ -44,12 +44,13 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setSelectionBehavior(QAbstractItemView::SelectRows);
     view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     view_->setWordWrap(false);
-    view_->setItemDelegateForColumn(RunTable::name, new TwoLineDelegate(RunTable::told_role, view_));
-    view_->verticalHeader()->setDefaultSectionSize(TwoLineDelegate::row);
+    names_ = new BelowDelegate(RunTable::told_role, view_);
+    view_->setItemDelegateForColumn(RunTable::name, names_);
+    view_->verticalHeader()->setDefaultSectionSize(BelowDelegate::row);
     view_->setIconSize({20, 12});
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int widths[] = {28, 48, 76, 104, 104, 84, 88, 76, 76, 116, 96};
+    const int widths[] = {28, 56, 76, 104, 104, 84, 80, 76, 76, 116, 96};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     offer_columns();
@@ -111,6 +112,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(&feed, &RunFeed::error_changed, this, &RunList::follow);
     connect(words_, &QLineEdit::textChanged, this, [this](const QString& text) { filter_.set_words(text); });
     connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunList::follow_selection);
+    for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
+        connect(&filter_, signal, this, &RunList::fit_rows);
+    connect(&filter_, &QAbstractItemModel::modelReset, this, &RunList::fit_rows);
+    connect(&filter_, &QAbstractItemModel::dataChanged, this, &RunList::fit_rows);
     connect(tags_, &QLineEdit::editingFinished, this, &RunList::store_words);
     connect(note_, &QPlainTextEdit::textChanged, &note_pause_, qOverload<>(&QTimer::start));
     connect(&note_pause_, &QTimer::timeout, this, &RunList::store_words);

@@ -17,6 +17,8 @@ class QMenu;
 
 namespace skippipe {
 
+class BelowDelegate;
+
 /// A line for a shell that repeats a run exactly: its experiment, plan and seed.
 QString repeat_command(RunId run, const std::filesystem::path& record);
 
@@ -76,6 +78,7 @@ private:
     // run_list_columns.cpp
     void offer_columns();
     void fit_columns();
+    void fit_rows();
     void offer_parameters(QMenu& menu);
     void read_parameters();
     // run_list_menu.cpp
@@ -87,6 +90,7 @@ private:
     RunTable table_;
     RunFilter filter_;
     QTableView* view_;
+    BelowDelegate* names_;
     QLineEdit *words_, *tags_;
     QPlainTextEdit* note_;
     QTimer note_pause_, removal_;

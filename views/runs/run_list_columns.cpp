@@ -12,6 +12,7 @@
 #include "core/experiment/io.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_list.h"
+#include "views/theme/below_delegate.h"
 #include "views/theme/words.h"
 
 namespace skippipe {
@@ -42,8 +43,10 @@ void RunList::offer_columns() {
     for (int column = 0; column < RunTable::columns; ++column)
         view_->setColumnHidden(
             column, std::find(std::begin(shown_first), std::end(shown_first), column) == std::end(shown_first));
-    connect(header, &QHeaderView::sectionResized, this,
-            [this] { widths_chosen_ = widths_chosen_ || QApplication::mouseButtons().testFlag(Qt::LeftButton); });
+    connect(header, &QHeaderView::sectionResized, this, [this](int column) {
+        widths_chosen_ = widths_chosen_ || QApplication::mouseButtons().testFlag(Qt::LeftButton);
+        if (column == RunTable::name) fit_rows();
+    });
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     header->setSectionsMovable(true);
     connect(header, &QWidget::customContextMenuRequested, this, [this, header](QPoint place) {
@@ -78,6 +81,17 @@ void RunList::fit_columns() {
     for (int column = 0; column < view_->model()->columnCount(); ++column)
         if (column != RunTable::name && !view_->isColumnHidden(column)) left -= view_->columnWidth(column);
     header.resizeSection(RunTable::name, std::max(left, least_name_width));
+}
+
+/// Rows are higher where what tells runs apart would be cut.
+void RunList::fit_rows() {
+    const QFontMetrics font(small_font());
+    const int room = names_->room(filter_.index(0, RunTable::name), *view_, view_->columnWidth(RunTable::name));
+    int height = BelowDelegate::row;
+    for (int row = 0; row < filter_.rowCount() && height == BelowDelegate::row; ++row)
+        if (font.horizontalAdvance(filter_.index(row, RunTable::name).data(RunTable::told_role).toString()) > room)
+            height = BelowDelegate::tall_row;
+    if (auto* rows = view_->verticalHeader(); rows->defaultSectionSize() != height) rows->setDefaultSectionSize(height);
 }
 
 /// Those that differ between the selected runs, and those that have a column.

@@ -2,6 +2,7 @@
 #include "views/runs/run_marks.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <QPainter>
 
@@ -20,6 +21,33 @@ MarkedRun mark_of(const QString& words) {
     return is_number && id > 0 ? MarkedRun{id, words.section(' ', 1).toStdString()} : MarkedRun{};
 }
 
+constexpr int swatch_width = 20, swatch_height = 12;
+
+/// Sharp on screens of twice the pixels.
+QPixmap mark_picture(int width, const std::function<void(QPainter&)>& draw) {
+    QPixmap picture(2 * width, 2 * swatch_height);
+    picture.setDevicePixelRatio(2);
+    picture.fill(Qt::transparent);
+    QPainter painter(&picture);
+    painter.setRenderHint(QPainter::Antialiasing);
+    draw(painter);
+    return picture;
+}
+
+void draw_line(QPainter& painter, RunId run) {
+    QPen pen = run_pen(run, 3);
+    pen.setCapStyle(Qt::FlatCap);
+    painter.setPen(pen);
+    painter.drawLine(QLineF(1, swatch_height / 2.0, swatch_width - 1, swatch_height / 2.0));
+}
+
+void draw_ring(QPainter& painter, RunId run, const QRectF& ring) {
+    QPen pen = run_pen(run, 1);
+    pen.setStyle(Qt::SolidLine);
+    painter.setPen(pen);
+    painter.drawEllipse(ring);
+}
+
 }  // namespace
 
 QPen run_pen(RunId run, double width, const Theme& colours) {
@@ -29,36 +57,22 @@ QPen run_pen(RunId run, double width, const Theme& colours) {
 }
 
 QPixmap run_swatch(RunId run, bool hidden) {
-    constexpr int width = 20, height = 12;
-    QPixmap picture(2 * width, 2 * height);  // sharp on screens of twice the pixels
-    picture.setDevicePixelRatio(2);
-    picture.fill(Qt::transparent);
-    QPainter painter(&picture);
-    painter.setRenderHint(QPainter::Antialiasing);
-    QPen pen = run_pen(run, hidden ? 1 : 3);
-    if (hidden) {
-        pen.setStyle(Qt::SolidLine);
-        painter.setPen(pen);
-        painter.drawEllipse(QRectF(6, 2, 8, 8));
-    } else {
-        pen.setCapStyle(Qt::FlatCap);
-        painter.setPen(pen);
-        painter.drawLine(QLineF(1, height / 2.0, width - 1, height / 2.0));
+    const QRectF disc(6, 2, 8, 8);
+    return mark_picture(swatch_width, [&](QPainter& painter) {
+        if (hidden) return draw_ring(painter, run, disc);
+        draw_line(painter, run);
         painter.setPen(Qt::NoPen);
-        painter.setBrush(pen.color());
-        painter.drawEllipse(QRectF(6, 2, 8, 8));
-    }
-    return picture;
+        painter.setBrush(run_pen(run, 1).color());
+        painter.drawEllipse(disc);
+    });
 }
 
-QString run_swatch_html(RunId run) {
-    const QPen pen = run_pen(run, 1);
-    const char* line = pen.style() == Qt::SolidLine ? "━━" : pen.style() == Qt::DashLine ? "╍╍" : "┅┅";
-    return QStringLiteral("<span style=\"color:%1\">%2</span>").arg(pen.color().name(), QString::fromUtf8(line));
+QPixmap run_line(RunId run) {
+    return mark_picture(swatch_width, [&](QPainter& painter) { draw_line(painter, run); });
 }
 
-QString run_disc_html(RunId run) {
-    return QStringLiteral("<span style=\"color:%1\">○</span>").arg(run_pen(run, 1).color().name());
+QPixmap run_ring(RunId run) {
+    return mark_picture(swatch_height, [&](QPainter& painter) { draw_ring(painter, run, {2, 2, 8, 8}); });
 }
 
 bool RunMarks::hides(RunId run) const {

@@ -20,10 +20,10 @@ QPen run_pen(RunId run, double width, const Theme& colours = theme());
 
 /// A line of the run's own as curves have it, 20 x 12 pixels; a hollow mark where they leave the run out.
 QPixmap run_swatch(RunId run, bool hidden = false);
-/// Its line within a label's rich text, where no picture stays with its word.
-QString run_swatch_html(RunId run);
-/// The disc of its values that are read now and then, hollow.
-QString run_disc_html(RunId run);
+/// Its line alone, as large.
+QPixmap run_line(RunId run);
+/// The disc of its values that are read now and then, hollow; 12 x 12 pixels.
+QPixmap run_ring(RunId run);
 
 /// A run by what tells it from another one of the same number, in a record that was begun anew.
 struct MarkedRun {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include <QDateTime>
 #include <QIcon>
@@ -47,6 +48,14 @@ QString local_time(const std::string& utc) {
                                  local.date().year() == QDate::currentDate().year() ? "MMM d HH:mm" : "yyyy MMM d");
 }
 
+/// What differs most often first.
+QStringList told_parts(const RunInfo& run) {
+    QStringList parts;
+    if (run.state != RunState::finished) parts << state_words(run).toLower();
+    if (run.skip_ratio) parts << QObject::tr("skip %1").arg(*run.skip_ratio, 0, 'g', 3);
+    return parts << QObject::tr("seed %1").arg(run.seed) << QString::fromStdString(run.planner);
+}
+
 }  // namespace
 
 bool has_tag(const RunInfo& run, const std::string& tag) {
@@ -64,12 +73,26 @@ QString run_title(const RunInfo& run) {
         .arg(QString::fromStdString(run.name), QString::fromStdString(run.planner), state_words(run).toLower());
 }
 
-QString run_told(const RunInfo& run) {
-    QStringList words;
-    if (run.state != RunState::finished) words << state_words(run).toLower();
-    if (run.skip_ratio) words << QObject::tr("skip %1").arg(*run.skip_ratio, 0, 'g', 3);
-    words << QObject::tr("seed %1").arg(run.seed) << QString::fromStdString(run.planner);
-    return words.join(QStringLiteral(", "));
+std::vector<QString> runs_told(const std::vector<RunInfo>& runs) {
+    struct Namesakes {
+        int runs = 0;
+        std::map<QString, int> with;  ///< how many of them have that part
+    };
+    std::map<std::string, Namesakes> by_name;
+    std::vector<QStringList> parts;
+    for (const auto& run : runs) {
+        auto& alike = by_name[run.name];
+        ++alike.runs;
+        for (const auto& part : parts.emplace_back(told_parts(run))) ++alike.with[part];
+    }
+    std::vector<QString> told;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        auto& alike = by_name[runs[i].name];
+        std::stable_partition(parts[i].begin(), parts[i].end(),
+                              [&](const QString& part) { return alike.with[part] < alike.runs; });
+        told.push_back(parts[i].join(QStringLiteral(", ")));
+    }
+    return told;
 }
 
 std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs) {
@@ -100,11 +123,14 @@ void RunTable::set_runs(const std::vector<RunInfo>& runs) {
     if (only_new) {
         beginInsertRows({}, 0, static_cast<int>(known - runs.begin()) - 1);
         runs_.insert(runs_.begin(), runs.begin(), known);
+        told_ = runs_told(runs_);
         endInsertRows();
         take_changes(runs);
+        Q_EMIT dataChanged(index(0, name), index(rowCount() - 1, name));
     } else {
         beginResetModel();
         runs_ = runs;
+        told_ = runs_told(runs_);
         endResetModel();
     }
 }
@@ -117,7 +143,11 @@ void RunTable::take_changes(const std::vector<RunInfo>& runs) {
             own = runs[static_cast<std::size_t>(row)];
             changed.push_back(row);
         }
+    if (changed.empty()) return;
+    const auto before = std::exchange(told_, runs_told(runs_));
     for (const int row : changed) Q_EMIT dataChanged(index(row, 0), index(row, columnCount() - 1));
+    if (told_ != before)  // of others what is the same of all may have changed
+        Q_EMIT dataChanged(index(0, name), index(rowCount() - 1, name));
 }
 
 void RunTable::set_parameters(std::vector<Parameter> parameters) {
@@ -164,6 +194,18 @@ QString RunTable::text(const RunInfo& run, int column) const {
     }
 }
 
+/// A name's says what its cell may have no room for.
+QString RunTable::tip(int row, int column) const {
+    const RunInfo& run = runs_[static_cast<std::size_t>(row)];
+    const auto told = QString::fromStdString(!run.error.empty()     ? run.error
+                                             : !run.warning.empty() ? run.warning
+                                                                    : run.note);
+    if (column != name) return told;
+    QStringList lines{run_title(run), told_[static_cast<std::size_t>(row)]};
+    if (!told.isEmpty()) lines << told;
+    return lines.join('\n');
+}
+
 QVariant RunTable::sort_key(const RunInfo& run, int column) {
     switch (column) {
         case eye:
@@ -206,18 +248,14 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
             if (column == eye)
                 return marks_.hides(run.id) ? tr("Hidden in curves; a click shows it (H)")
                                             : tr("Its colour in curves; a click hides it there (H)");
-            if (column == name && run.error.empty() && run.warning.empty() && run.note.empty())
-                return run_title(run) + QStringLiteral("\n") + run_told(run);
-            return QString::fromStdString(!run.error.empty()     ? run.error
-                                          : !run.warning.empty() ? run.warning
-                                                                 : run.note);
+            return tip(index.row(), column);
         case Qt::TextAlignmentRole:
             return column == number || (column >= iterations && column <= speed)
                        ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter))
                        : QVariant{};
         case sort_role: return sort_key(run, column);
         case run_role: return static_cast<qlonglong>(run.id);
-        case told_role: return column == name ? QVariant(run_told(run)) : QVariant{};
+        case told_role: return column == name ? QVariant(told_[static_cast<std::size_t>(index.row())]) : QVariant{};
         default: return {};
     }
 }

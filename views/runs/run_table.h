@@ -62,9 +62,11 @@ public:
 private:
     void take_changes(const std::vector<RunInfo>& runs);
     QString text(const RunInfo& run, int column) const;
+    QString tip(int row, int column) const;
     static QVariant sort_key(const RunInfo& run, int column);
 
     std::vector<RunInfo> runs_;
+    std::vector<QString> told_;  ///< of each run
     RunMarks marks_;
     std::vector<Parameter> parameters_;
 };
@@ -97,9 +99,9 @@ private:
 QString state_words(const RunInfo& run);
 /// "Run 5, Churn, skippipe-joint, finished".
 QString run_title(const RunInfo& run);
-/// What tells it from runs of the same name, what differs most often first: "skip 0.33, seed 2, gpipe"; of one that
-/// did not finish also that.
-QString run_told(const RunInfo& run);
+/// What tells each from runs of the same name, what differs between them first: "seed 2, skip 0.33, gpipe" where all
+/// have that ratio and planner; of one that did not finish also that.
+std::vector<QString> runs_told(const std::vector<RunInfo>& runs);
 /// What is compared where nobody has chosen: of the newest experiment that was trained more than once the four newest
 /// runs, since they tell of each other; else the two newest runs. `runs`: newest first.
 std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs);

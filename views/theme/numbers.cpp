@@ -109,10 +109,6 @@ double nice_step_beside(double least_s, double largest_s) {
 
 QString unbroken(QString words) { return words.replace(thin, QChar{0x00A0}).replace(QLatin1Char(' '), QChar{0x00A0}); }
 
-QString unbroken_html(const QString& words) {
-    return unbroken(words.toHtmlEscaped()).replace(QLatin1Char('-'), QChar{0x2011});
-}
-
 QString number_tick(double value, double step, double largest) {
     const auto [unit, name] = largest >= 1e4 ? prefix_for(largest) : std::pair{1.0, ""};
     const QString prefix = *name == 0 ? QString{} : thin + QLatin1String(name);

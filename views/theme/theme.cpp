@@ -9,13 +9,16 @@
 #include <QDBusConnectionInterface>
 #include <QDBusMessage>
 #include <QDBusVariant>
+#include <QPainter>
 #include <QPalette>
 #include <QProxyStyle>
+#include <QStyleOption>
 #include <QToolTip>
 
 namespace skippipe {
 namespace {
-/// Nothing in the window moves by itself, for those whom motion disturbs and for everybody else.
+/// Nothing in the window moves by itself, for those whom motion disturbs and for everybody else. The head that orders a
+/// table points up where values rise from row to row, where Fusion points down, and beside its words, not into them.
 class StillStyle : public QProxyStyle {
 public:
     StillStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
@@ -23,6 +26,27 @@ public:
                   QStyleHintReturn* more) const override {
         return hint == SH_Widget_Animation_Duration ? 0 : QProxyStyle::styleHint(hint, option, widget, more);
     }
+    QRect subElementRect(SubElement element, const QStyleOption* option, const QWidget* widget) const override {
+        if (element != SE_HeaderArrow) return QProxyStyle::subElementRect(element, option, widget);
+        return {option->rect.right() - head_arrow, option->rect.center().y() - head_arrow / 2, head_arrow, head_arrow};
+    }
+    void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                       const QWidget* widget) const override {
+        const auto* head = qstyleoption_cast<const QStyleOptionHeader*>(option);
+        if (element != PE_IndicatorHeaderArrow || head == nullptr)
+            return QProxyStyle::drawPrimitive(element, option, painter, widget);
+        const double up = head->sortIndicator == QStyleOptionHeader::SortUp ? -1 : 1;  // Qt's word for falling
+        const QPointF middle = QRectF(head->rect).center();
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setPen(QPen(theme().text_2, 1.5));
+        painter->drawPolyline(
+            QPolygonF({middle + QPointF(-3, 1.5 * up), middle + QPointF(0, -1.5 * up), middle + QPointF(3, 1.5 * up)}));
+        painter->restore();
+    }
+
+private:
+    static constexpr int head_arrow = 9;  ///< pixels, within what the style sheet leaves beside a head's words
 };
 
 const Theme* current = &Theme::light();

@@ -58,8 +58,7 @@ TimelineView* legend_view(QWidget* parent) {
     view->setAccessibleName(QObject::tr("What is drawn"));
     view->setAttribute(Qt::WA_TransparentForMouseEvents);
     view->setFocusPolicy(Qt::NoFocus);
-    view->set_names_width(names_px);
-    view->set_has_axis(false);
+    view->set_frame({.names_px = names_px, .has_axis = false});
     view->set_lane_height(low_lane_height);
     view->set_data(legend_data());
     zoom->set_extent(1);

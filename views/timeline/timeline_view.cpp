@@ -49,7 +49,7 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
 
 /// The longest name has room, within reason.
 void TimelineView::measure_names() {
-    if (fixed_names_px_ > 0) return;
+    if (frame_.names_px > 0) return;
     constexpr double room = 16;
     std::string longest;
     if (data_)
@@ -59,14 +59,13 @@ void TimelineView::measure_names() {
     compact_names_px_ = std::clamp(std::ceil(wide) + room, compact_names_width, most_compact_names_width);
 }
 
-void TimelineView::set_names_width(double pixels) {
-    if (pixels == fixed_names_px_) return;
-    fixed_names_px_ = pixels;
-    request_frame();
+TimelineFrame stacked_frame(bool is_first) {
+    return {.names_px = stacked_names, .least_lane_px = least_stacked_lane, .has_axis = is_first, .ends_in_line = true};
 }
 
-void TimelineView::set_has_axis(bool has) {
-    has_axis_ = has;
+void TimelineView::set_frame(const TimelineFrame& frame) {
+    if (frame == frame_) return;
+    frame_ = frame;
     request_frame();
 }
 
@@ -224,10 +223,9 @@ double TimelineView::moment_in_sight() const {
 
 TimeScale TimelineView::scale() const {
     const LaneStack lanes = stack();
-    // Timelines beneath each other end in one line, scrolled or not.
-    const double aside = compact_ && (is_stacked_ || lanes.handle(height()).height > 0) ? handle_width + 2 : 0;
+    const double aside = compact_ && (frame_.ends_in_line || lanes.handle(height()).height > 0) ? handle_width + 2 : 0;
     return {zoom_.begin(), zoom_.end(),
-            fixed_names_px_ > 0                ? fixed_names_px_
+            frame_.names_px > 0                ? frame_.names_px
             : !compact_                        ? names_width
             : lanes.height >= least_named_lane ? compact_names_px_
                                                : 0.0,
@@ -240,7 +238,7 @@ TimeScale TimelineView::overview_scale() const {
 }
 
 TimelineBands TimelineView::bands() const {
-    if (compact_ || !has_axis_) return {0, has_axis_ ? axis_height : 0, 0, 0};
+    if (compact_ || !frame_.has_axis) return {0, frame_.has_axis ? axis_height : 0, 0, 0};
     const bool has_ruler = data_ && !data_->iterations().empty();
     return {has_overview_ ? overview_height : 0, axis_height, has_ruler ? ruler_height : 0,
             has_counters_ ? static_cast<double>(counter_count()) * counter_height : 0};
@@ -271,9 +269,11 @@ int TimelineView::height_for_all_lanes() const {
                             (fits_lanes() ? layout_.count() * usual_lane_height : stack().content_height()));
 }
 
-double TimelineView::least_compact_lane() const { return is_stacked_ ? least_stacked_lane : least_named_lane; }
+double TimelineView::least_compact_lane() const {
+    return frame_.least_lane_px > 0 ? frame_.least_lane_px : least_named_lane;
+}
 
-int TimelineView::height_for_named_lanes() const {
+int TimelineView::height_for_least_lanes() const {
     return static_cast<int>(std::ceil(bands().top() + stack().count * least_compact_lane()));
 }
 

@@ -24,6 +24,18 @@ struct TimelineArea {
     AreaStatistics statistics;
 };
 
+/// How a timeline stands beside others; at first it stands alone.
+struct TimelineFrame {
+    double names_px = 0;        ///< that names have, whatever they are; 0: as many as they need
+    double least_lane_px = 0;   ///< of compact ones, whose lanes scroll rather than be lower; 0: as high as their names
+    bool has_axis = true;       ///< without the axis of time there is nothing else above the lanes
+    bool ends_in_line = false;  ///< with compact ones above and below, whichever of them scrolls
+    bool operator==(const TimelineFrame&) const = default;
+};
+
+/// Of one of several low timelines beneath each other, which share an axis: the first has it.
+TimelineFrame stacked_frame(bool is_first);
+
 /// One lane a node: work solid, waiting pale and hatched by cause, transfers as thin lines above. Keys and mouse as the
 /// window's cheat sheet lists them. Several timelines may share one zoom.
 class TimelineView : public ImGuiHost {
@@ -102,15 +114,10 @@ public:
     /// As a click on its name does; scrolls there.
     void choose_lane(int lane);
     int height_for_all_lanes() const;
-    /// Names have so many pixels, whatever they are.
-    void set_names_width(double pixels);
+    void set_frame(const TimelineFrame& frame);
     bool is_compact() const { return compact_; }
-    /// Whether there is a time axis; at first there is. Without it there is nothing else above the lanes.
-    void set_has_axis(bool has);
-    /// One of several compact ones beneath each other: all end in one line, and lanes may be lower than their names.
-    void set_stacked(bool stacked) { is_stacked_ = stacked; }
-    /// In which a compact one's lanes are just high enough for their names, or beneath each other to be told apart.
-    int height_for_named_lanes() const;
+    /// In which a compact one's lanes are just as high as its frame has them at least.
+    int height_for_least_lanes() const;
 
 Q_SIGNALS:
     void selected_changed();          ///< span, gap or area
@@ -190,8 +197,9 @@ private:
     Spot spot() const { return {selected_row_, selected_gap_, selected_lane_}; }
 
     TimeZoom& zoom_;
-    bool compact_, is_stacked_ = false, has_axis_ = true, has_overview_ = false, has_counters_ = false;
-    double compact_names_px_ = 0, fixed_names_px_ = 0;
+    bool compact_, has_overview_ = false, has_counters_ = false;
+    TimelineFrame frame_;
+    double compact_names_px_ = 0;
     std::optional<double> moment_;
     std::shared_ptr<const LineRows> lines_;
     std::shared_ptr<const TimelineData> data_;

@@ -99,10 +99,10 @@ void PlanArea::follow_timeline() {
 /// The axis has what it would like where lanes can be named all the same; else less, and no less than the lanes want
 /// where not even that would name them.
 void PlanArea::share_height() {
-    timeline_->set_names_width(axis_->names_width());
+    timeline_->set_frame({.names_px = axis_->names_width()});
     const int both = timeline_->height() + axis_->height();
     const int most = axis_->sizeHint().height(), least = std::min(most, axis_->minimumSizeHint().height());
-    const int beside_names = both - timeline_->height_for_named_lanes();
+    const int beside_names = both - timeline_->height_for_least_lanes();
     axis_->setFixedHeight(std::clamp(std::max(beside_names, beside_names < least ? both / 3 : 0), least, most));
 }
 

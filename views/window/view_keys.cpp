@@ -6,6 +6,7 @@
 #include <QKeyEvent>
 
 #include "views/failures/failure_axis.h"
+#include "views/idle/split_table.h"
 #include "views/timeline/timeline_view.h"
 #include "views/topology/view.h"
 #include "views/window/key_bindings.h"
@@ -42,6 +43,7 @@ const ViewKey view_keys[] = {
     {"Timeline", "Previous bookmark", Qt::Key_PageUp},
     {"Timeline", "Next bookmark", Qt::Key_PageDown},
     {"Timeline", "Clear the selection", Qt::Key_Escape},
+    {"Idle times", "By the next head (Shift: the other way round)", Qt::Key_S},
     {"Failures", "Add a crash", Qt::Key_Insert},
     {"Failures", "Previous failure", Qt::Key_Up},
     {"Failures", "Next failure", Qt::Key_Down},
@@ -57,6 +59,9 @@ const char* scope_of(const QObject* view) {
     if (qobject_cast<const TimelineView*>(view) != nullptr) return "Timeline";
     if (qobject_cast<const FailureAxis*>(view) != nullptr) return "Failures";
     if (qobject_cast<const TopologyView*>(view) != nullptr) return "Canvas";
+    if (qobject_cast<const QTableWidget*>(view) != nullptr &&
+        qobject_cast<const SplitTable*>(view->parent()) != nullptr)
+        return "Idle times";
     return nullptr;
 }
 
@@ -80,6 +85,7 @@ const std::vector<ViewKeys::Gesture>& ViewKeys::gestures() {
         {"Timeline", "Move what is in sight", "Drag in the overview"},
         {"Timeline", "One iteration", "Click its number"},
         {"Timeline", "Sums of an area", "Drag"},
+        {"Idle times", "In its order; again: the other way round", "Click a head"},
         {"Failures", "Add a crash there", "Click"},
         {"Failures", "To any instant, not on a step", "Alt+Drag"},
         {"Failures", "Its properties", "Double-click"},

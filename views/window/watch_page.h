@@ -131,6 +131,7 @@ private:
     void follow_replay();
     void show_idle();
     void show_splits();
+    void mark_splits();
     std::vector<IdleSplit> node_splits() const;
     bool is_of_sight() const;
     void want_help();

@@ -71,6 +71,16 @@ void WatchPage::show_splits() {
     by_stage_->show_rows(stages, tr("All stages"));
 }
 
+void WatchPage::mark_splits() {
+    const auto& now = selection_.now();
+    by_stage_->mark(now.stage);
+    std::optional<int> node;
+    if (shown_ && now.nodes.size() == 1)
+        for (std::size_t lane = 0; lane < shown_->lanes->lanes().size(); ++lane)
+            if (shown_->lanes->lanes()[lane].name == *now.nodes.begin()) node = static_cast<int>(lane);
+    by_node_->mark(node);
+}
+
 /// Beside the causes the devices of what is selected, in their tab all of them.
 void WatchPage::show_devices() {
     const auto all = shown_ ? device_use(shown_->devices) : std::vector<DeviceReading>{};
@@ -393,6 +403,7 @@ void WatchPage::follow_selection() {
     s.stage = selection_.now().stage;
     network_selection_.select(s);
     timeline_->set_marked(s);
+    mark_splits();
     show_idle();
     show_devices();
     show_selected();

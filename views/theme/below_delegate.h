@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <algorithm>
+#include <utility>
+
+#include <QApplication>
+#include <QPainter>
+#include <QStyledItemDelegate>
+
+#include "views/theme/theme.h"
+
+namespace skippipe {
+
+/// Words of parts with ", " between them, in at most so many lines no wider than that: parts stay whole, and "…" stands
+/// for those at the end that have no room.
+inline QStringList lines_of_parts(const QString& words, const QFontMetrics& font, int width, qsizetype most) {
+    const QStringList parts = words.split(QStringLiteral(", "), Qt::SkipEmptyParts);
+    QStringList lines;
+    for (qsizetype i = 0; i < parts.size(); ++i) {
+        const bool is_last_line = lines.size() == most;
+        const auto tail = is_last_line && i + 1 < parts.size() ? ", …" : "";
+        const QString longer = lines.isEmpty() ? QString{} : lines.last() + QStringLiteral(", ") + parts[i];
+        if (!lines.isEmpty() && font.horizontalAdvance(longer + QString::fromUtf8(tail)) <= width) {
+            lines.last() = longer;
+        } else if (is_last_line) {
+            lines.last() += QString::fromUtf8(", …");
+            break;
+        } else {
+            lines << parts[i];
+        }
+    }
+    return lines;
+}
+
+/// Cells with words below their text, smaller and paler, in two lines where the row has room for them.
+class BelowDelegate final : public QStyledItemDelegate {
+public:
+    static constexpr int row = 40, tall_row = 52;  ///< pixels with one line of them, and with two
+
+    /// `below`: the role of the words, parts with ", " between them.
+    explicit BelowDelegate(int below, QObject* parent = nullptr) : QStyledItemDelegate(parent), below_(below) {}
+
+    /// Pixels that words have in a cell so wide.
+    int room(const QModelIndex& index, const QWidget& view, int width) const {
+        QStyleOptionViewItem cell;
+        cell.initFrom(&view);
+        cell.widget = &view;
+        cell.rect = {0, 0, width, row};
+        initStyleOption(&cell, index);
+        return place(cell).width();
+    }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        QStyleOptionViewItem cell = option;
+        initStyleOption(&cell, index);
+        const QRect in = place(cell);
+        const QString first = std::exchange(cell.text, QString{});
+        style_of(cell)->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
+        const QFont small = small_font();
+        const int high = QFontMetrics(cell.font).height(), low = QFontMetrics(small).height();
+        const auto below = lines_of_parts(index.data(below_).toString(), QFontMetrics(small), in.width(),
+                                          std::clamp((in.height() - high) / low, 1, 2));
+        int y = in.top() + (in.height() - high - low * static_cast<int>(below.size())) / 2;
+        painter->save();
+        const auto line = [&](const QString& text, const QFont& font, const QColor& colour, int height) {
+            painter->setFont(font);
+            painter->setPen(colour);
+            painter->drawText(QRect(in.left(), y, in.width(), height), Qt::AlignLeft | Qt::AlignVCenter,
+                              QFontMetrics(font).elidedText(text, Qt::ElideRight, in.width()));
+            y += height;
+        };
+        line(first, cell.font, theme().text, high);
+        for (const auto& words : below) line(words, small, theme().text_2, low);
+        painter->restore();
+    }
+
+private:
+    static constexpr int beside_text = 3;  ///< pixels that a style leaves before a cell's text
+
+    static const QStyle* style_of(const QStyleOptionViewItem& cell) {
+        return cell.widget != nullptr ? cell.widget->style() : QApplication::style();
+    }
+    static QRect place(const QStyleOptionViewItem& cell) {
+        const int left =
+            style_of(cell)->subElementRect(QStyle::SE_ItemViewItemText, &cell, cell.widget).left() + beside_text;
+        return {QPoint(left, cell.rect.top()), cell.rect.bottomRight() - QPoint(size::unit, 0)};
+    }
+
+    int below_;
+};
+
+}  // namespace skippipe
