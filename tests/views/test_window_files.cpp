@@ -195,6 +195,23 @@ private Q_SLOTS:
         QCOMPARE(window.document().file().filename().string(), std::string("e.json"));
     }
 
+    /// Its status bar was below the edge of a screen of 1280 x 800.
+    void a_window_that_nobody_sized_fits_its_screen() {
+        QCOMPARE(MainWindow::first_size({1280, 800}), QSize(1264, 752));
+        QCOMPARE(MainWindow::first_size({1366, 740}), QSize(1280, 692));
+        QCOMPARE(MainWindow::first_size({1920, 1080}), QSize(1440, 810));
+        QCOMPARE(MainWindow::first_size({3840, 2160}), QSize(1760, 1100));
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.remember_in(folder.filePath("window.ini"));
+        QCOMPARE(window.height(), MainWindow::first_size(window.screen()->availableSize()).height());
+        window.resize(1111, 777);
+        window.close();
+        MainWindow later(planners_, folder.filePath("record.sqlite").toStdString());
+        later.remember_in(folder.filePath("window.ini"));
+        QCOMPARE(later.size(), QSize(1111, 777));
+    }
+
     void a_pinned_run_is_remembered() {
         QTemporaryDir folder;
         const std::filesystem::path record = folder.filePath("record.sqlite").toStdString();

@@ -85,6 +85,27 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window.why_not_launch().isEmpty(), patient_ms);  // it is over
     }
 
+    /// A launch waits for the search that goes on, and a run for its process: the button says which.
+    void the_button_says_how_far_a_launch_is() {
+        if (!worker_is_built()) QSKIP("skippipe and its worker are not built");
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        Experiment e = three_linked_nodes();
+        e.execution.compute = Compute::cost;
+        window.document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
+        const auto& button = window.bar().launch_button();
+        QCOMPARE(button.text(), QString("Simulate"));
+        const int width = button.minimumWidth();
+        window.document().edit("more", [](Experiment& x) { x.pipeline.microbatches += 1; });
+        window.launch();
+        QCOMPARE(button.text(), QString("Searching…"));
+        QVERIFY(!button.isEnabled());
+        QTRY_COMPARE_WITH_TIMEOUT(button.text(), QString("Starting…"), patient_ms);
+        QTRY_COMPARE_WITH_TIMEOUT(button.text(), QString("Simulate"), patient_ms);
+        QVERIFY2(button.minimumWidth() == width && button.sizeHint().width() <= width, "nothing moves when it changes");
+    }
+
     /// W7: what computes nothing is called a simulation.
     void the_status_tells_a_simulation() {
         RunInfo run;

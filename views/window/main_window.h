@@ -99,6 +99,8 @@ public:
     void export_curves(const CurvePanel& curves, CurveFormat format, const QString& file);
     void set_theme(ThemeChoice choice);
     ThemeChoice theme_choice_now() const { return theme_; }
+    /// Of a window that nobody has sized yet, on a screen with so much room: what is its own, its frame left out.
+    static QSize first_size(QSize room);
     /// Takes theme, place and panes from this file and keeps them there; without it nothing is remembered. A given
     /// theme goes before the file's.
     void remember_in(const QString& file, std::optional<ThemeChoice> theme = {});

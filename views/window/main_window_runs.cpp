@@ -154,7 +154,9 @@ void MainWindow::follow_subject() {
 }
 
 void MainWindow::follow_launch() {
-    bar_->set_launch(why_not_launch());
+    bar_->set_launch(why_not_launch(), launcher_.is_starting() ? TopBar::Launching::starts
+                                       : launch_when_planned_  ? TopBar::Launching::searches
+                                                               : TopBar::Launching::no);
     watch_->set_hindrance(what_is_under_way());
     compare_->list().set_hindrance(what_is_under_way());
     compare_->sweep().set_hindrance(what_is_under_way());

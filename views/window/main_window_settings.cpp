@@ -9,6 +9,7 @@
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QMenu>
+#include <QScreen>
 #include <QSettings>
 #include <QSplitter>
 
@@ -64,6 +65,11 @@ void MainWindow::set_theme(ThemeChoice choice) {
         QSettings(settings_file_, QSettings::IniFormat).setValue("theme", choices[static_cast<int>(choice)].second);
 }
 
+QSize MainWindow::first_size(QSize room) {
+    constexpr QSize frame(16, 48), usual(1280, 800), most(1760, 1100);
+    return usual.expandedTo(room * 3 / 4).boundedTo(most).boundedTo(room - frame);
+}
+
 void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> theme) {
     QSettings settings(file, QSettings::IniFormat);
     set_theme(
@@ -71,7 +77,7 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     settings_file_ = file;
     keys_.remember_in(file);
     recall_stop_rules();
-    restoreGeometry(settings.value("geometry").toByteArray());
+    if (!restoreGeometry(settings.value("geometry").toByteArray())) resize(first_size(screen()->availableSize()));
     for (auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty() &&
             splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray()))

@@ -155,8 +155,7 @@ void TopBar::follow() {
     draft_->setToolTip(tr("What Design draws and Launch would start: skip ratio %1, planner %2, %3\n%4")
                            .arg(e.pipeline.skip_ratio)
                            .arg(QString::fromStdString(e.pipeline.planner), state, file));
-    // Without tensors nothing is trained: it is not called so.
-    launch_->setText(e.execution.compute == Compute::cost ? tr("Simulate") : tr("Launch"));
+    name_launch();
     const QSignalBlocker quiet(skip_);
     skip_->setValue(e.pipeline.skip_ratio);
     const Planner* planner = planners_.find(e.pipeline.planner);
@@ -178,7 +177,19 @@ void TopBar::set_is_in_sight(bool on) {
 
 void TopBar::set_subject(const QString& words) { subject_->setText(words); }
 
-void TopBar::set_launch(const QString& why_not) {
+/// Without tensors nothing is trained: it is not called so.
+void TopBar::name_launch() {
+    launch_->setText(launching_ == Launching::searches                             ? tr("Searching…")
+                     : launching_ == Launching::starts                             ? tr("Starting…")
+                     : document_.experiment().execution.compute == Compute::cost ? tr("Simulate")
+                                                                                   : tr("Launch"));
+    // All words fit, so that nothing moves when it changes.
+    launch_->setMinimumWidth(launch_->fontMetrics().horizontalAdvance(tr("Searching…")) + 2 * size::wide_gap);
+}
+
+void TopBar::set_launch(const QString& why_not, Launching launching) {
+    launching_ = launching;
+    name_launch();
     launch_->setEnabled(why_not.isEmpty());
     launch_->setToolTip(!why_not.isEmpty() ? why_not
                         : document_.experiment().execution.compute == Compute::cost

@@ -19,8 +19,10 @@ class TopBar : public QWidget {
 public:
     TopBar(Document& document, const PlannerRegistry& planners, QWidget* parent = nullptr);
 
-    /// Launch is off while `why_not` says something; it becomes the button's tooltip.
-    void set_launch(const QString& why_not);
+    /// How far a launch is before there is a run.
+    enum class Launching { no, searches, starts };
+    /// Launch is off while `why_not` says something; it becomes the button's tooltip. The button says how far it is.
+    void set_launch(const QString& why_not, Launching launching);
     void set_stop(bool possible);
     /// Whether the experiment is what is looked at; beside runs their name stands here, and the experiment is the draft
     /// that Launch would start.
@@ -49,6 +51,7 @@ Q_SIGNALS:
 
 private:
     void follow();
+    void name_launch();
 
     Document& document_;
     const PlannerRegistry& planners_;
@@ -58,6 +61,7 @@ private:
     QDoubleSpinBox* skip_;
     QComboBox* planner_;
     QPushButton *launch_, *pause_, *stop_, *extend_;
+    Launching launching_ = Launching::no;
     bool is_in_sight_ = true;
     Pause pause_does_ = Pause::impossible;
 };
