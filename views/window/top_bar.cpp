@@ -179,12 +179,10 @@ void TopBar::set_subject(const QString& words) { subject_->setText(words); }
 
 /// Without tensors nothing is trained: it is not called so.
 void TopBar::name_launch() {
-    launch_->setText(launching_ == Launching::searches                           ? tr("Searching…")
+    launch_->setText(launching_ == Launching::searches                           ? tr("Planning…")
                      : launching_ == Launching::starts                           ? tr("Starting…")
                      : document_.experiment().execution.compute == Compute::cost ? tr("Simulate")
                                                                                  : tr("Launch"));
-    // All words fit, so that nothing moves when it changes.
-    launch_->setMinimumWidth(launch_->fontMetrics().horizontalAdvance(tr("Searching…")) + 2 * size::wide_gap);
 }
 
 void TopBar::set_launch(const QString& why_not, Launching launching) {
