@@ -120,6 +120,7 @@ private Q_SLOTS:
         QTest::keyClick(&canvas, Qt::Key_L);
         const auto& e = w->document().experiment();
         QCOMPARE(e.topology.nodes.size(), std::size_t{6});
+        QVERIFY2(e.topology.regions[0].x < e.topology.regions[1].x, "as one reads");
         QVERIFY(are_linked(e, "region-1", "region-2") && first_error(w->document().faults()) == nullptr);
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
         // A click beside everything shows the experiment again.
