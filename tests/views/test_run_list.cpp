@@ -234,7 +234,8 @@ private Q_SLOTS:
         QVERIFY(lines_of_parts({}, font, 10, 1).isEmpty());
     }
 
-    /// As wide as the list is in a window of 1024 pixels and of 1280: what tells runs apart is there whole.
+    /// As wide as the list is in a window of 1024 pixels, of 1280 and of 1600: what tells runs apart is there whole,
+    /// and as soon as it has room how long an iteration is.
     void what_tells_runs_apart_is_seen_whole() {
         apply_theme(*qApp, false);
         Experiment experiment;
@@ -247,12 +248,14 @@ private Q_SLOTS:
         }
         RunFeed feed(file_);
         RunList list(feed);
-        for (const auto& [width, height] : {std::pair{279, BelowDelegate::tall_row}, {470, BelowDelegate::row}}) {
+        for (const auto& [width, height] :
+             {std::pair{279, BelowDelegate::tall_row}, {386, BelowDelegate::tall_row}, {470, BelowDelegate::row}}) {
             list.resize(width, 500);
             list.show();
             QVERIFY(QTest::qWaitForWindowExposed(&list));
             QTRY_COMPARE(list.view().model()->rowCount(), 3);
             QTRY_COMPARE(list.view().rowHeight(0), height);
+            QCOMPARE(list.view().isColumnHidden(RunTable::iteration_time), width < 386);
             const auto index = list.view().model()->index(0, RunTable::name);
             const auto* delegate = static_cast<const BelowDelegate*>(list.view().itemDelegateForIndex(index));
             const auto lines =

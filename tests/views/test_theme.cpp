@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "tests/views/colour_science.h"
+#include "views/imgui/atlas.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/timeline/colours.h"
@@ -101,6 +102,35 @@ private Q_SLOTS:
         head.setSortIndicator(0, Qt::AscendingOrder);
         QVERIFY(mean_y(9, 7) > mean_y(6, 4) && mean_y(6, 4) > 0);
         QCOMPARE(mean_y(60, 11), -1.0);
+    }
+
+    /// Causes with one hatch differ in colour, whatever the theme.
+    void causes_are_told_apart() {
+        for (const Theme* t : {&Theme::light(), &Theme::dark_theme()})
+            for (std::size_t a = 0; a < idle_causes; ++a)
+                for (std::size_t b = a + 1; b < idle_causes; ++b) {
+                    const auto one = static_cast<IdleCause>(a), other = static_cast<IdleCause>(b);
+                    if (cause_hatch(one) < 0 || cause_hatch(one) != cause_hatch(other)) continue;
+                    const double distance = science::ciede2000(science::lab(cause_colour(*t, one), science::normal),
+                                                               science::lab(cause_colour(*t, other), science::normal));
+                    QVERIFY2(distance >= 30, qPrintable(QString("%1 and %2: %3").arg(a).arg(b).arg(distance)));
+                }
+    }
+
+    /// A hatch goes on from tile to tile, and is like no other.
+    void hatches_repeat() {
+        const auto alike = [](int a, int b, int shift) {
+            for (int x = 0; x < hatch_tile; ++x)
+                for (int y = 0; y < hatch_tile; ++y)
+                    if (std::abs(hatch_alpha(a, x + 0.5, y + 0.5) - hatch_alpha(b, x + shift + 0.5, y + shift + 0.5)) >
+                        1e-9)
+                        return false;
+            return true;
+        };
+        for (int a = 0; a < hatch_patterns; ++a) {
+            QVERIFY2(alike(a, a, hatch_tile), qPrintable(QString::number(a)));
+            for (int b = 0; b < a; ++b) QVERIFY2(!alike(a, b, 0), qPrintable(QString("%1 %2").arg(a).arg(b)));
+        }
     }
 
     /// The hatch of a wait is seen on its ground, whatever lanes are coloured by.

@@ -66,6 +66,11 @@ private Q_SLOTS:
         QCOMPARE(at_7.parcels[0].kind, SpanKind::transfer_backward);
         QCOMPARE(at_7.lines[0].bytes_per_s, (50.0 + 150.0) / 2);  // halves of both
         QVERIFY(traffic_at(data, 100, 90, 100).lines.empty());
+        TimelineData lossy = small_run();  // who is lost is none of those that could work
+        lossy.add(Span{SpanKind::down, NodeIndex(2), NodeIndex(-1), 0, MicrobatchIndex(-1), 6, 6, 9, 0}, 0, 0, 99);
+        lossy.finish();
+        QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 of 2 nodes work, 1 is down, 1 transfer"));
+        QCOMPARE(traffic_words(traffic_at(lossy, 5, 0, 8)), QString("0 of 3 nodes work, 1 transfer"));
         QVERIFY(traffic_at({}, 0, 0, 0).names.empty());
     }
 

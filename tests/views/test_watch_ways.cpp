@@ -268,7 +268,7 @@ private Q_SLOTS:
         Recorded recorded(planners_);
         const auto& problem = recorded.planned->problem;
         for (const char* node : {"", "node-1", "node-2", "node-3"}) {
-            const auto lines = what_helps(problem, recorded.planned->plan, node);
+            const auto lines = what_helps(problem, recorded.planned->plan, node).changes;
             double before = 100;
             for (const auto& line : lines) {
                 if (line.startsWith("Less than 1")) {
@@ -281,6 +281,71 @@ private Q_SLOTS:
             }
             QVERIFY(lines.size() > 1);
         }
+    }
+
+    /// What an iteration is as long as it is for, and whether that is the node that somebody asks about.
+    void what_limits_an_iteration_is_named() {
+        Recorded recorded(planners_);
+        const auto& problem = recorded.planned->problem;
+        const auto& plan = recorded.planned->plan;
+        const auto why = explain(problem, plan, recorded.planned->timeline);
+        const auto share = [&](double seconds) { return percent(seconds / why.iteration_s); };
+        std::map<std::string, double> on_path;
+        for (const auto& one : why.nodes) on_path[problem.node_ids[one.node]] = one.seconds;
+        const std::string& most = problem.node_ids[why.nodes.front().node];
+        const QString first = QString::fromStdString(most + ' ') + share(on_path[most]);
+        const QString all = what_helps(problem, plan, "").limit;
+        QVERIFY2(all.contains(first) && all.endsWith(" of the critical path"), qPrintable(all));
+        const bool has_link = !why.links.empty() && why.links.front().seconds() > 0;
+        QCOMPARE(has_link, all.contains(QString::fromStdString(why.links.front().name)));
+        QCOMPARE(what_helps(problem, plan, most).limit, all);
+        for (const auto& node : problem.node_ids)
+            if (node != most)
+                QCOMPARE(what_helps(problem, plan, node).limit,
+                         all + QString::fromStdString("; " + node + ' ') +
+                             (on_path[node] > 0 ? share(on_path[node]) : QString("none of it")));
+    }
+
+    /// What had none gets all causes at once, in a panel that scrolls for them.
+    void causes_come_where_there_were_none() {
+        IdlePanel panel;
+        panel.resize(330, 100);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        for (const double share : {0.05, 0.4}) {
+            panel.show_nothing("None yet");
+            QCoreApplication::processEvents();
+            std::array<double, idle_causes> shares{};
+            shares.fill(share / idle_causes);
+            shares[0] = share;
+            panel.show_shares("Why", shares);
+            QCOMPARE(panel.table().rowCount(), static_cast<int>(idle_causes));
+            QCOMPARE(plain(panel.findChild<QLabel*>("cause_scale")->text()),
+                     QString(share < 0.1 ? "bars to 10 %" : "bars to 50 %"));
+        }
+    }
+
+    /// The legend has the causes that this run has, the longest first.
+    void a_legend_has_the_causes_of_its_run() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.add(recorder, recorded.experiment);
+        const auto window = watching(planners_, recorded, run);
+        QVERIFY(window != nullptr);
+        const auto& shares = window->feed().data(run)->idle_share;
+        const auto* legend = window->watch_page().findChild<QWidget*>("selection_legend")->findChild<TimelineView*>();
+        double before = 1;
+        std::size_t causes = 0;
+        for (const auto& lane : legend->data()->lanes())
+            for (const auto& gap : lane.gaps) {
+                const double share = shares[static_cast<std::size_t>(gap.cause)];
+                QVERIFY(share > 0 && share <= before);
+                before = share;
+                ++causes;
+            }
+        QCOMPARE(causes, static_cast<std::size_t>(
+                             std::count_if(shares.begin(), shares.end(), [](double share) { return share > 0; })));
+        QCOMPARE(legend->height() - legend->height_for_all_lanes(), 2);
     }
 
     /// A run that is over opens where its nodes work, named in the bar; bars of causes are shares of the time; what a
@@ -302,6 +367,9 @@ private Q_SLOTS:
         const auto& shares = window->feed().data(run)->idle_share;
         const double most = *std::max_element(shares.begin(), shares.end());
         QVERIFY2(longest > most && longest < 1, "a part of a whole bar");
+        const auto* scale = page.findChild<QLabel*>("cause_scale");
+        QVERIFY(scale->isVisible());
+        QCOMPARE(plain(scale->text()), "bars to " + plain(whole_percent(most / longest)));
         const auto count = [](QWidget& where, const QColor& colour, int from = 0) {
             const QImage seen = where.grab().toImage();
             int found = 0;
@@ -453,12 +521,12 @@ private Q_SLOTS:
         QCOMPARE(stage_of_lane(1), QStringLiteral("Stage %1").arg(3 - first));
         window->selection().select({.nodes = {"node-2"}});
         const auto& problem = recorded.planned->problem;
-        const QStringList help = what_helps(problem, later, "node-2");
-        QVERIFY(help != what_helps(problem, recorded.planned->plan, "node-2"));
+        const Help help = what_helps(problem, later, "node-2");
+        QVERIFY(!(help == what_helps(problem, recorded.planned->plan, "node-2")));
         const auto all_said = [&] {
             const QString said = selection_words(page);
-            return std::all_of(help.begin(), help.end(),
-                               [&](const QString& line) { return said.contains(plain(line)); });
+            const auto is_said = [&](const QString& line) { return said.contains(plain(line)); };
+            return is_said(help.limit) && std::all_of(help.changes.begin(), help.changes.end(), is_said);
         };
         QTRY_VERIFY2_WITH_TIMEOUT(all_said(), qPrintable(selection_words(page)), patient_ms);
         window->selection().clear();

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <QEvent>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QPainter>
 #include <QStyledItemDelegate>
@@ -41,7 +42,6 @@ public:
         const auto cause = static_cast<IdleCause>(index.data(cause_role).toInt());
         const double aside = (option.rect.height() - cause_bar) / 2.0;
         QRectF box = QRectF(option.rect).adjusted(4, aside, -8, -aside);
-        painter->fillRect(box, mix(theme().surface, theme().line, 0.6));
         box.setWidth(std::max(share > 0 ? 2.0 : 0.0, box.width() * share));
         painter->fillRect(box, cause_fill(theme(), cause, ColourBy::cause));
         painter->fillRect(box, cause_brush(theme(), cause, painter->device()->devicePixelRatioF()));
@@ -53,7 +53,12 @@ public:
 }  // namespace
 
 IdlePanel::IdlePanel(QWidget* parent)
-    : QWidget(parent), title_(new QLabel), devices_(new QLabel), empty_(new QLabel), table_(new QTableWidget(0, 3)) {
+    : QWidget(parent),
+      title_(new QLabel),
+      scale_(new QLabel),
+      devices_(new QLabel),
+      empty_(new QLabel),
+      table_(new QTableWidget(0, 3)) {
     setMinimumWidth(least_width);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
@@ -62,6 +67,9 @@ IdlePanel::IdlePanel(QWidget* parent)
     title_->setContentsMargins(size::gap + 3, 0, size::gap, 0);
     title_->setWordWrap(true);
     title_->setMinimumHeight(size::row);
+    scale_->setProperty("role", "small");
+    scale_->setContentsMargins(0, 0, size::gap + 3, 0);
+    scale_->setObjectName("cause_scale");
     empty_->setProperty("role", "secondary");
     empty_->setAlignment(Qt::AlignCenter);
     empty_->setWordWrap(true);
@@ -69,7 +77,11 @@ IdlePanel::IdlePanel(QWidget* parent)
     devices_->setContentsMargins(size::gap + 3, 0, size::gap, size::unit);
     devices_->setWordWrap(true);
     devices_->hide();
-    column->addWidget(title_);
+    auto* head = new QHBoxLayout;
+    head->setSpacing(0);
+    head->addWidget(title_, 1);
+    head->addWidget(scale_);
+    column->addLayout(head);
     column->addWidget(devices_);
     column->addWidget(table_, 1);
     column->addWidget(empty_, 1);
@@ -109,6 +121,7 @@ bool IdlePanel::eventFilter(QObject* watched, QEvent* event) {
 void IdlePanel::show_nothing(const QString& why) {
     title_->setText(tr("Why nodes idle"));
     table_->hide();
+    scale_->hide();
     empty_->setText(why);
     empty_->show();
 }
@@ -127,15 +140,18 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return shares[a] > shares[b]; });
     const auto count = static_cast<int>(std::count_if(shares.begin(), shares.end(), [](double s) { return s > 5e-6; }));
-    table_->setRowCount(count);
     const double whole = count > 0 ? whole_bar(shares[order[0]]) : 1;
+    scale_->setText(tr("bars to %1").arg(whole_percent(whole)));
+    scale_->setToolTip(tr("A bar that ends where its column does is %1 of the time").arg(whole_percent(whole)));
+    scale_->setVisible(count > 0);
+    table_->setRowCount(count);  // the last of what lays out: rows have no items yet
     for (int row = 0; row < count; ++row) {
         const auto cause = order[static_cast<std::size_t>(row)];
         auto* words = new QTableWidgetItem(cause_words(static_cast<IdleCause>(cause)));
         words->setToolTip(words->text());
         auto* bar = new QTableWidgetItem;
         bar->setData(share_role, shares[cause] / whole);
-        bar->setToolTip(tr("A whole bar is %1 of the time").arg(whole_percent(whole)));
+        bar->setToolTip(scale_->toolTip());
         bar->setData(cause_role, static_cast<int>(cause));
         auto* number = new QTableWidgetItem(percent(shares[cause]));
         number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);

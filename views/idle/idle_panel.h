@@ -30,7 +30,7 @@ protected:
 private:
     void share_width();
 
-    QLabel *title_, *devices_, *empty_;
+    QLabel *title_, *scale_, *devices_, *empty_;
     QTableWidget* table_;
 };
 

@@ -2,8 +2,10 @@
 #include "views/idle/what_helps.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <QObject>
@@ -77,12 +79,36 @@ QStringList small_gains(const Explanation& why, const QStringList& told) {
     return words;
 }
 
+/// The node and the link that hold most of it, and what the node that is asked for does.
+QString limit_words(const Problem& problem, const Explanation& why, const std::string& node) {
+    const auto share = [&](const std::string& name, double seconds) {
+        return QObject::tr("%1 %2").arg(QString::fromStdString(name), percent(seconds / why.iteration_s));
+    };
+    std::vector<std::pair<double, std::string>> most;
+    if (!why.nodes.empty()) most.emplace_back(why.nodes[0].seconds, problem.node_ids[why.nodes[0].node]);
+    if (!why.links.empty()) most.emplace_back(why.links[0].seconds(), why.links[0].name);
+    std::sort(most.begin(), most.end(), std::greater<>());
+    QStringList words;
+    for (const auto& [seconds, name] : most)
+        if (seconds > 0) words << share(name, seconds);
+    if (words.isEmpty()) return {};
+    QString all = QObject::tr("%1 of the critical path").arg(words.join(", "));
+    const auto place = find_node(problem, node);
+    if (!place || (!why.nodes.empty() && why.nodes[0].node == *place)) return all;
+    const auto own =
+        std::find_if(why.nodes.begin(), why.nodes.end(), [&](const NodeShare& one) { return one.node == *place; });
+    return all + QStringLiteral("; ") +
+           (own != why.nodes.end() && own->seconds > 0
+                ? share(node, own->seconds)
+                : QObject::tr("%1 none of it").arg(QString::fromStdString(node)));
+}
+
 }  // namespace
 
-QStringList what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
+Help what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
     constexpr qsizetype most = 5;
     const Timeline timeline = evaluate(problem, plan);
-    if (!timeline.complete) return {QObject::tr("The plan does not come to its end")};
+    if (!timeline.complete) return {{}, {QObject::tr("The plan does not come to its end")}};
     const auto why = explain(problem, plan, timeline);
     QStringList gains, without;
     for (const auto& [what, change] : tried(problem, plan, timeline, why, node, wire)) {
@@ -101,7 +127,7 @@ QStringList what_helps(const Problem& problem, const Plan& plan, const std::stri
                                     : QObject::tr("any other node or link faster"));
     if (!without.isEmpty())
         gains << QObject::tr("Less than %1\u2009% each: %2").arg(100 * worth_saying).arg(without.join("; "));
-    return gains;
+    return {limit_words(problem, why, node), gains};
 }
 
 }  // namespace skippipe

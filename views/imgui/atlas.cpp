@@ -143,6 +143,7 @@ double hatch_alpha(int pattern, double x, double y) {
         case 4: return stripe(y, 4, 1);
         case 5: return stripe(x, 8, 2) * stripe(y, 8, 2);
         case 6: return stripe((x + y) / root, 16 / root, 2);
+        case 8: return std::fmod(x + y, 16) < 9 ? stripe((x - y) / root, 8 / root, 1) : 0;
         default: return std::max(stripe(x, 8, 1), stripe(y, 8, 1));
     }
 }

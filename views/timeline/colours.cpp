@@ -22,8 +22,7 @@ QColor cause_colour(const Theme& t, IdleCause cause) {
         case IdleCause::collision: return t.waits[4];
         case IdleCause::order: return t.waits[5];
         case IdleCause::optimizer: return t.waits[6];
-        case IdleCause::replica:
-            return mix(t.surface, t.reduction, 0.7);  // the all-reduce's, since it is one more wait for it
+        case IdleCause::replica:  // one more wait for the all-reduce: the hatch tells them apart
         case IdleCause::all_reduce: return t.reduction;
         case IdleCause::node_down: return t.bad;
         case IdleCause::unused: return mix(t.surface, t.text_2, 0.6);
@@ -39,7 +38,7 @@ int cause_hatch(IdleCause cause) {
         case IdleCause::memory: return 2;
         case IdleCause::collision: return 7;
         case IdleCause::order: return 4;
-        case IdleCause::replica: return 0;
+        case IdleCause::replica: return 8;
         case IdleCause::all_reduce: return 5;
         case IdleCause::optimizer: return 5;
         case IdleCause::node_down: return 6;

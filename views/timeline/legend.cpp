@@ -26,14 +26,18 @@ constexpr Row rows[] = {{QT_TR_NOOP("Forward, in its stage's colour"), SpanKind:
 
 }  // namespace
 
-std::shared_ptr<const TimelineData> legend_data() {
+std::vector<IdleCause> drawn_causes() {
+    std::vector<IdleCause> causes;
+    for (std::size_t c = 0; c < idle_causes; ++c)
+        if (const auto cause = static_cast<IdleCause>(c); cause != IdleCause::node_down) causes.push_back(cause);
+    return causes;
+}
+
+std::shared_ptr<const TimelineData> legend_data(const std::vector<IdleCause>& causes) {
     auto data = std::make_shared<TimelineData>();
     std::vector<std::string> names;
     for (const auto& row : rows) names.push_back(QObject::tr(row.words).toStdString());
-    for (std::size_t c = 0; c < idle_causes; ++c) {
-        const auto cause = static_cast<IdleCause>(c);
-        if (cause != IdleCause::node_down) names.push_back(cause_words(cause).toStdString());
-    }
+    for (const auto cause : causes) names.push_back(cause_words(cause).toStdString());
     data->set_lanes(names);
     NodeIndex lane = 0;
     for (const auto& row : rows) {
@@ -42,9 +46,7 @@ std::shared_ptr<const TimelineData> legend_data() {
             0, 0, lane);
         ++lane;
     }
-    for (std::size_t c = 0; c < idle_causes; ++c) {
-        const auto cause = static_cast<IdleCause>(c);
-        if (cause == IdleCause::node_down) continue;
+    for (const auto cause : causes) {
         data->add(IdleGap{.node = lane, .cause = cause, .start_s = 0.1, .end_s = 0.9}, 0);
         ++lane;
     }
@@ -60,11 +62,15 @@ TimelineView* legend_view(QWidget* parent) {
     view->setFocusPolicy(Qt::NoFocus);
     view->set_frame({.names_px = names_px, .has_axis = false});
     view->set_lane_height(low_lane_height);
-    view->set_data(legend_data());
     zoom->set_extent(1);
     view->setMinimumWidth(width_px);
-    view->setFixedHeight(view->height_for_all_lanes() + margin_px);
+    show_causes(*view, drawn_causes());
     return view;
+}
+
+void show_causes(TimelineView& legend, const std::vector<IdleCause>& causes) {
+    legend.set_data(legend_data(causes));
+    legend.setFixedHeight(legend.height_for_all_lanes() + margin_px);
 }
 
 QMenu* legend_menu(QWidget* parent) {

@@ -19,11 +19,14 @@ Traffic only_parcels(Traffic traffic, int microbatch) {
 }
 
 QString traffic_words(const Traffic& traffic) {
-    return QObject::tr("%1 of %2 nodes work, %3")
+    const QString down = traffic.down == 0   ? QString{}
+                         : traffic.down == 1 ? QObject::tr(", 1 is down")
+                                             : QObject::tr(", %1 are down").arg(traffic.down);
+    return QObject::tr("%1 of %2 nodes work%3, %4")
         .arg(traffic.working())
-        .arg(traffic.work.size())
-        .arg(traffic.parcels.size() == 1 ? QObject::tr("1 transfer")
-                                         : QObject::tr("%1 transfers").arg(traffic.parcels.size()));
+        .arg(std::ssize(traffic.work) - traffic.down)
+        .arg(down, traffic.parcels.size() == 1 ? QObject::tr("1 transfer")
+                                               : QObject::tr("%1 transfers").arg(traffic.parcels.size()));
 }
 
 }  // namespace skippipe

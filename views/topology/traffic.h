@@ -40,6 +40,7 @@ struct Traffic {
     std::vector<std::optional<WorkNow>> work;  ///< [lane]: at that moment
     std::vector<LineTraffic> lines;            ///< that carried something in the stretch, by from and to
     std::vector<Parcel> parcels;               ///< at that moment
+    int down = 0;                              ///< nodes that are lost at that moment
 
     int working() const;
 };
@@ -47,7 +48,7 @@ struct Traffic {
 /// What is under way of that microbatch alone, without loads.
 Traffic only_parcels(Traffic traffic, int microbatch);
 
-/// "4 of 20 nodes work, 2 transfers": under way at that moment.
+/// "4 of 20 nodes work, 2 transfers": under way at that moment; "4 of 19 nodes work, 1 is down, 2 transfers".
 QString traffic_words(const Traffic& traffic);
 
 }  // namespace skippipe

@@ -37,7 +37,7 @@ void HelpDesk::want_nothing() {
     reader_.forget();
     run_.reset();
     plan_ = nullptr;
-    answer_.clear();
+    answer_ = {};
     asked_ = false;
 }
 
@@ -45,13 +45,13 @@ void HelpDesk::ask() {
     if (plan_ == nullptr || asked_) return;
     rest_.stop();
     asked_ = true;
-    const auto lines = std::make_shared<QStringList>();
+    const auto lines = std::make_shared<Help>();
     reader_.read(
         [lines, node = subject_.node, run = run_, plan = plan_] {  // the run holds its plans
             *lines = what_helps(*run->problem, *plan, node, run->experiment.training.gradient_wire);
         },
         [this, lines](const QString& fault) {
-            answer_ = fault.isEmpty() ? *lines : QStringList{fault};
+            answer_ = fault.isEmpty() ? *lines : Help{{}, {fault}};
             Q_EMIT answered();
         });
     Q_EMIT answered();  // that it is tried
@@ -60,12 +60,13 @@ void HelpDesk::ask() {
 std::vector<Detail> HelpDesk::rows() const {
     if (plan_ == nullptr) return {};
     const QString name = tr("Would\u00A0help");
-    if (answer_.isEmpty())
+    if (answer_.changes.isEmpty())
         return {is_busy() ? Detail{name, tr("trying changes…")}
                           : Detail{name, tr("Try changes of this large plan"), DetailLink::helps}};
     std::vector<Detail> rows;
-    for (const auto& line : answer_)
+    for (const auto& line : answer_.changes)
         rows.push_back({rows.empty() ? name : QString(QChar(0x00A0)), line, DetailLink::node});
+    if (!answer_.limit.isEmpty()) rows.insert(rows.begin(), {tr("Limited\u00A0by"), answer_.limit, DetailLink::node});
     return rows;
 }
 

@@ -7,6 +7,7 @@
 #include <QTimer>
 
 #include "views/document/file_reader.h"
+#include "views/idle/what_helps.h"
 #include "views/runs/run_data.h"
 #include "views/timeline/details.h"
 
@@ -32,8 +33,8 @@ public:
     void want_nothing();
     void ask();
     /// An answer is on its way.
-    bool is_busy() const { return rest_.isActive() || (asked_ && answer_.isEmpty()); }
-    /// "Would help", and the answer, or that it is not there yet.
+    bool is_busy() const { return rest_.isActive() || (asked_ && answer_.changes.isEmpty()); }
+    /// "Limited by" and "Would help", and the answer, or that it is not there yet.
     std::vector<Detail> rows() const;
 
 Q_SIGNALS:
@@ -43,7 +44,7 @@ private:
     Subject subject_;
     std::shared_ptr<const RunData> run_;
     const Plan* plan_ = nullptr;
-    QStringList answer_;
+    Help answer_;
     bool asked_ = false;
     QTimer rest_;
     FileReader reader_;

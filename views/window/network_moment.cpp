@@ -54,9 +54,11 @@ Traffic traffic_loads(const TimelineData& data, double begin_s, double end_s) {
 
 Traffic at_moment(const TimelineData& data, double at_s, Traffic traffic) {
     traffic.at_s = at_s;
+    traffic.down = 0;
     for (int lane = 0; lane < static_cast<int>(data.lanes().size()); ++lane) {
         const auto* work = data.work_at(lane, at_s);
         traffic.work.push_back(work == nullptr ? std::nullopt : std::optional(WorkNow{work->kind, work->microbatch}));
+        traffic.down += data.outage_at(lane, at_s).has_value();
         data.visit_transfers(
             lane, at_s, at_s, 0,
             [&](const LaneSpan& span) {

@@ -55,6 +55,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       no_spans_(words_label(tr("Select a node to see its operations as a table"), "secondary")),
       selected_(new QLabel),
       legend_(new QWidget),
+      drawn_(legend_view(legend_)),
       run_words_(new ElidedLabel),
       log_(new RunLog(feed)),
       details_(new QTabWidget),
@@ -351,7 +352,7 @@ QWidget* WatchPage::selection_pane() {
     auto* title = words_label(tr("What is drawn"), "heading");
     title->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     legend_column->addWidget(title);
-    legend_column->addWidget(legend_view(legend_));
+    legend_column->addWidget(drawn_);
     legend_->setObjectName("selection_legend");
     column->addWidget(legend_);
     column->addStretch();

@@ -132,6 +132,7 @@ private:
     void show_idle();
     void show_splits();
     void mark_splits();
+    void show_drawn_causes();
     std::vector<IdleSplit> node_splits() const;
     bool is_of_sight() const;
     void want_help();
@@ -174,6 +175,8 @@ private:
     QLabel* no_spans_;
     QLabel* selected_;
     QWidget* legend_;
+    TimelineView* drawn_;                  ///< in the legend
+    std::vector<IdleCause> drawn_causes_;  ///< there; none: all
     QLabel* run_words_;
     RunLog* log_;
     QTabWidget* details_;

@@ -120,6 +120,7 @@ void WatchPage::refresh() {
     want_what_is_in_sight();
     show_idle();
     show_splits();
+    show_drawn_causes();
     show_devices();
     show_differences();
     show_selected();

@@ -71,6 +71,21 @@ void WatchPage::show_splits() {
     by_stage_->show_rows(stages, tr("All stages"));
 }
 
+/// The legend has the causes of this run, the longest first; while none is known, all.
+void WatchPage::show_drawn_causes() {
+    const auto shares = shown_->idle_share;
+    auto causes = drawn_causes();
+    const auto share_of = [&](IdleCause cause) { return shares[static_cast<std::size_t>(cause)]; };
+    if (std::any_of(causes.begin(), causes.end(), [&](IdleCause cause) { return share_of(cause) > 0; })) {
+        std::erase_if(causes, [&](IdleCause cause) { return !(share_of(cause) > 0); });
+        std::stable_sort(causes.begin(), causes.end(),
+                         [&](IdleCause a, IdleCause b) { return share_of(a) > share_of(b); });
+    }
+    if (causes == drawn_causes_) return;
+    drawn_causes_ = std::move(causes);
+    show_causes(*drawn_, drawn_causes_);
+}
+
 void WatchPage::mark_splits() {
     const auto& now = selection_.now();
     by_stage_->mark(now.stage);
