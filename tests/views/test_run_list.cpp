@@ -249,13 +249,13 @@ private Q_SLOTS:
         RunFeed feed(file_);
         RunList list(feed);
         for (const auto& [width, height] :
-             {std::pair{279, BelowDelegate::tall_row}, {386, BelowDelegate::tall_row}, {470, BelowDelegate::row}}) {
+             {std::pair{279, BelowDelegate::tall_row}, {374, BelowDelegate::tall_row}, {470, BelowDelegate::row}}) {
             list.resize(width, 500);
             list.show();
             QVERIFY(QTest::qWaitForWindowExposed(&list));
             QTRY_COMPARE(list.view().model()->rowCount(), 3);
             QTRY_COMPARE(list.view().rowHeight(0), height);
-            QCOMPARE(list.view().isColumnHidden(RunTable::iteration_time), width < 386);
+            QCOMPARE(list.view().isColumnHidden(RunTable::iteration_time), width < 374);
             const auto index = list.view().model()->index(0, RunTable::name);
             const auto* delegate = static_cast<const BelowDelegate*>(list.view().itemDelegateForIndex(index));
             const auto lines =

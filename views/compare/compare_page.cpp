@@ -24,7 +24,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, first_list = 388, first_page = 1210;
+constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, first_list = 376, first_page = 1210;
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int least_timeline = 220, least_low_timeline = 120;  ///< pixels

@@ -141,8 +141,8 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return shares[a] > shares[b]; });
     const auto count = static_cast<int>(std::count_if(shares.begin(), shares.end(), [](double s) { return s > 5e-6; }));
     const double whole = count > 0 ? whole_bar(shares[order[0]]) : 1;
-    scale_->setText(tr("bars to %1").arg(whole_percent(whole)));
-    scale_->setToolTip(tr("A bar that ends where its column does is %1 of the time").arg(whole_percent(whole)));
+    scale_->setText(tr("0–%1").arg(whole_percent(whole)));
+    scale_->setToolTip(tr("What bars have room for: up to %1 of the time").arg(whole_percent(whole)));
     scale_->setVisible(count > 0);
     table_->setRowCount(count);  // the last of what lays out: rows have no items yet
     for (int row = 0; row < count; ++row) {

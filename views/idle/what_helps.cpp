@@ -90,7 +90,7 @@ QString limit_words(const Problem& problem, const Explanation& why, const std::s
     std::sort(most.begin(), most.end(), std::greater<>());
     QStringList words;
     for (const auto& [seconds, name] : most)
-        if (seconds > 0) words << share(name, seconds);
+        if (seconds > worth_saying * why.iteration_s) words << share(name, seconds);
     if (words.isEmpty()) return {};
     QString all = QObject::tr("%1 of the critical path").arg(words.join(", "));
     const auto place = find_node(problem, node);

@@ -18,7 +18,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int parameter_width = 92, least_time_list = 380, least_state_list = 440;
+constexpr int parameter_width = 92, least_time_list = 368, least_state_list = 440;
 constexpr int least_name_width = 64;
 /// Which of two runs is better, and of what they are, without scrolling sideways.
 constexpr int shown_first[] = {RunTable::eye,  RunTable::number,         RunTable::state,
