@@ -139,12 +139,18 @@ std::string loss_to_compare(const std::vector<const std::vector<Metric>*>& runs)
 }
 
 EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::size_t baseline) {
+    std::vector<const std::vector<CurvePoint>*> there;
+    for (const auto& curve : curves) there.push_back(&curve);
+    return equal_view_of(there, baseline);
+}
+
+EqualView equal_view_of(const std::vector<const std::vector<CurvePoint>*>& curves, std::size_t baseline) {
     EqualView view;
     view.runs.resize(curves.size());
     double furthest = 0;
     for (std::size_t i = 0; i < curves.size(); ++i) {
-        if (curves[i].empty()) continue;
-        const auto& end = curves[i].back();
+        if (curves[i]->empty()) continue;
+        const auto& end = curves[i]->back();
         view.runs[i].end_x = end.x;
         view.runs[i].last_value = end.y;
         view.target = view.target ? std::max(*view.target, end.y) : end.y;
@@ -157,8 +163,8 @@ EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::si
     if (!view.common_x) return view;
     if (furthest <= *view.common_x * (1 + 1e-12)) view.shortest.reset();  // sums of the same times, rounded apart
     for (std::size_t i = 0; i < curves.size(); ++i) {
-        view.runs[i].value = measured_at(curves[i], *view.common_x);
-        view.runs[i].reaches = arrival(curves[i], *view.target);
+        view.runs[i].value = measured_at(*curves[i], *view.common_x);
+        view.runs[i].reaches = arrival(*curves[i], *view.target);
     }
     const auto reaches_x = [](const EqualRun& run) { return run.reaches ? run.reaches->x : std::nullopt; };
     const double base = baseline < curves.size() ? reaches_x(view.runs[baseline]).value_or(0) : 0;

@@ -80,6 +80,8 @@ struct EqualView {
 /// Smaller values are the better ones. `baseline` is an index into `curves`; curves without points are left out of
 /// common_x and target.
 EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::size_t baseline = 0);
+/// The same of curves that stay where they are; none of them is null.
+EqualView equal_view_of(const std::vector<const std::vector<CurvePoint>*>& curves, std::size_t baseline = 0);
 
 nlohmann::ordered_json to_json(const EqualView& view);
 

@@ -362,6 +362,33 @@ private Q_SLOTS:
         QCOMPARE(store.points(*still, "loss", WorkAxis::iteration).size(), 1U);
     }
 
+    /// Of a run that stays what it is a chart keeps what it draws; where its width is another it is made anew.
+    void what_is_drawn_is_thinned_once() {
+        auto still = std::make_shared<RunData>(run_of(1, 5000)), grows = std::make_shared<RunData>(run_of(2, 5000));
+        CurvePanel panel;
+        panel.resize(400, 300);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        panel.show_runs({still, grows}, 1);
+        QCoreApplication::processEvents();  // the chart has its width now
+        panel.show_runs({still, grows}, 1);
+        const auto& chart = *panel.charts().front();
+        const auto before = chart.thinned();
+        QCOMPARE(before.size(), std::size_t{4});  // losses and validations
+        QVERIFY(before[0].x.size() < 5000);
+        const auto same = [&](std::size_t i) { return chart.thinned()[i].x.isSharedWith(before[i].x); };
+        const auto grown = std::make_shared<RunData>(run_of(2, 5001));
+        panel.show_runs({still, grown}, 1);
+        QVERIFY(same(0) && same(1));
+        QVERIFY(!same(2) && !same(3));
+        QCOMPARE(chart.thinned()[2].x.back(), grown->metrics.back().iteration + 0.0);
+        panel.resize(900, 300);
+        QCoreApplication::processEvents();
+        panel.show_runs({still, grown}, 1);
+        QVERIFY(!same(0));
+        QVERIFY(chart.thinned()[0].x.size() > before[0].x.size());
+    }
+
     /// Runs whose iterations are not as long are held against each other by time, until somebody chooses.
     void the_axis_is_time_where_iterations_differ() {
         auto quick = std::make_shared<RunData>(), slow = std::make_shared<RunData>();

@@ -306,23 +306,31 @@ private Q_SLOTS:
                              (on_path[node] > 0 ? share(on_path[node]) : QString("none of it")));
     }
 
-    /// What had none gets all causes at once, in a panel that scrolls for them.
-    void causes_come_where_there_were_none() {
+    /// The scale of the bars is told where the title keeps its line beside it.
+    void bars_of_causes_have_a_scale() {
         IdlePanel panel;
-        panel.resize(330, 100);
+        panel.resize(400, 100);
         panel.show();
         QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto* scale = panel.findChild<QLabel*>("cause_scale");
+        std::array<double, idle_causes> shares{};
+        shares.fill(0.01);
         for (const double share : {0.05, 0.4}) {
             panel.show_nothing("None yet");
-            QCoreApplication::processEvents();
-            std::array<double, idle_causes> shares{};
-            shares.fill(share / idle_causes);
+            QVERIFY(!scale->isVisible());
             shares[0] = share;
-            panel.show_shares(QString("Why all nodes idle ").repeated(9), shares);  // lines that the scale parts anew
+            panel.show_shares("Why", shares);
+            QVERIFY(scale->isVisible());
             QCOMPARE(panel.table().rowCount(), static_cast<int>(idle_causes));
-            QCOMPARE(plain(panel.findChild<QLabel*>("cause_scale")->text()),
-                     QString::fromUtf8(share < 0.1 ? "0–10 %" : "0–50 %"));
+            QCOMPARE(plain(scale->text()), QString::fromUtf8(share < 0.1 ? "0–10 %" : "0–50 %"));
         }
+        const auto* title = panel.findChild<QLabel*>("why_idle");
+        panel.show_shares(QString("Why all nodes idle ").repeated(3), shares);
+        const int needed = title->fontMetrics().horizontalAdvance(title->text()) + scale->sizeHint().width() + 80;
+        panel.resize(needed, 100);
+        QTRY_VERIFY(scale->isVisible());
+        panel.resize(needed - 70, 100);
+        QTRY_VERIFY(!scale->isVisible());
     }
 
     /// The legend has the causes that this run has, the longest first.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double raw_share = 0.3;  ///< of a curve's colour, where a smoothed one is drawn above it
 constexpr float band_share = 0.18F;
-constexpr int disc_pixels = 6;
+constexpr int disc_pixels = 6, least_buckets = 300;
 
 QSharedPointer<QCPAxisTicker> ticker(bool logarithmic, AxisKind kind, bool from_zero) {
     if (logarithmic) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog);
@@ -109,12 +109,23 @@ void CurveChart::style() {
 
 bool CurveChart::has_many() const { return set_.curves.size() > most_fine_curves; }
 
-void CurveChart::add_curve(const Curve& curve) {
-    const auto graph_of = [&](const std::vector<CurvePoint>& points) {
-        QVector<double> x, y;
-        for (const auto& point : downsample(points, std::max(300, plot_->width()))) x << point.x, y << point.y;
+/// From `before` where they are there.
+CurveChart::Thinned CurveChart::thin(const SharedPoints& points, const std::vector<Thinned>& before) const {
+    const int buckets = std::max(least_buckets, plot_->width());
+    const auto known = std::find_if(before.begin(), before.end(), [&](const Thinned& one) {
+        return one.buckets == buckets && one.of.is_same(points);
+    });
+    if (known != before.end()) return *known;
+    Thinned made{points, buckets, {}, {}};
+    for (const auto& point : downsample(points, buckets)) made.x << point.x, made.y << point.y;
+    return made;
+}
+
+void CurveChart::add_curve(const Curve& curve, const std::vector<Thinned>& before) {
+    const auto graph_of = [&](const SharedPoints& points) {
+        const auto& drawn = thinned_.emplace_back(thin(points, before));
         auto* graph = plot_->addGraph();
-        graph->setData(x, y, true);
+        graph->setData(drawn.x, drawn.y, true);
         graph->setAdaptiveSampling(true);
         // Of a hundred lines dashes and soft edges say nothing, and take a hundred times as long.
         const bool is_plain = has_many() && curve.pen.widthF() < thick_from;
@@ -146,7 +157,7 @@ void CurveChart::add_curve(const Curve& curve) {
         raw->setPen(pale);
         raw->removeFromLegend();
     }
-    auto* graph = graph_of(curve.smooth.empty() ? curve.points : curve.smooth);
+    auto* graph = graph_of(curve.smooth.empty() ? curve.points : SharedPoints(curve.smooth));
     graph->setName(curve.name);
     if (!curve.in_legend) graph->removeFromLegend();
 }
@@ -158,7 +169,8 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
     plot_->setNotAntialiasedElement(QCP::aePlottables, has_many());
     plot_->setPlottingHint(QCP::phFastPolylines, has_many());
     style();
-    for (const auto& curve : set_.curves) add_curve(curve);
+    const auto before = std::exchange(thinned_, {});
+    for (const auto& curve : set_.curves) add_curve(curve, before);
     nothing_->setVisible(set_.curves.empty());
     ends_->show_set(set_);
     if (!keeps_sight) show_all();

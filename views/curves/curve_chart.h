@@ -39,6 +39,14 @@ public:
     /// Last values beside the curves' ends, from top to bottom: "1  3.42".
     QStringList end_words() const { return ends_->words(); }
     int point_count() const;
+    /// What is drawn of a curve's points, kept for as long as the curve is: most runs stay what they are while one
+    /// grows.
+    struct Thinned {
+        SharedPoints of;
+        int buckets = 0;
+        QVector<double> x, y;
+    };
+    const std::vector<Thinned>& thinned() const { return thinned_; }
     QCustomPlot& plot() { return *plot_; }
 
 Q_SIGNALS:
@@ -54,7 +62,8 @@ protected:
 private:
     void style();
     bool has_many() const;
-    void add_curve(const Curve& curve);
+    Thinned thin(const SharedPoints& points, const std::vector<Thinned>& before) const;
+    void add_curve(const Curve& curve, const std::vector<Thinned>& before);
     void show_all();
 
     QCustomPlot* plot_;
@@ -62,6 +71,7 @@ private:
     QCPItemText* nothing_;
     std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
+    std::vector<Thinned> thinned_;
     bool drawing_ = false, log_x_ = false, log_y_ = false;
     std::optional<double> crosshair_x_, level_y_;
 };

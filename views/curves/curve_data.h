@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Curves as points; no widget.
 #pragma once
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <QStringList>
@@ -13,6 +15,29 @@
 #include "views/runs/run_marks.h"
 
 namespace skippipe {
+
+/// Points that do not change any more; copies are the same points.
+class SharedPoints {
+public:
+    SharedPoints() : SharedPoints(std::vector<CurvePoint>{}) {}
+    SharedPoints(std::vector<CurvePoint> points)  // NOLINT(google-explicit-constructor): what was worked out
+        : all_(std::make_shared<const std::vector<CurvePoint>>(std::move(points))) {}
+    operator const std::vector<CurvePoint>&() const { return *all_; }  // NOLINT(google-explicit-constructor)
+
+    bool empty() const { return all_->empty(); }
+    std::size_t size() const { return all_->size(); }
+    auto begin() const { return all_->begin(); }
+    auto end() const { return all_->end(); }
+    const CurvePoint& front() const { return all_->front(); }
+    const CurvePoint& back() const { return all_->back(); }
+    const CurvePoint& operator[](std::size_t i) const { return (*all_)[i]; }
+    const CurvePoint& at(std::size_t i) const { return all_->at(i); }
+    /// Whether they are the same points, not only equal ones.
+    bool is_same(const SharedPoints& other) const { return all_ == other.all_; }
+
+private:
+    std::shared_ptr<const std::vector<CurvePoint>> all_;
+};
 
 /// What a chart can show.
 struct CurveMetric {

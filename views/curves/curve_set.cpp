@@ -19,7 +19,7 @@ QString validation_words() { return QObject::tr("Validation"); }
 
 void add_curve(CurveSet& set, const RunData& run, const std::string& metric, const QString& name, const QPen& pen,
                bool marks, PointStore& store) {
-    const auto& points = store.points(run, metric, set.choice.x);
+    const SharedPoints& points = store.points(run, metric, set.choice.x);
     if (points.empty()) return;
     Curve curve{.run = run.info.id, .name = name, .pen = pen, .points = points, .marks = marks};
     curve.in_legend = !marks || name == validation_words();
@@ -65,11 +65,11 @@ std::string csv_field(const QString& text) {
 }
 
 /// Where the baseline has a value at their x, linear between its points.
-void subtract(std::vector<CurvePoint>& points, const std::vector<CurvePoint>& baseline) {
+std::vector<CurvePoint> less(const std::vector<CurvePoint>& points, const std::vector<CurvePoint>& baseline) {
     std::vector<CurvePoint> left;
     for (const auto& point : points)
         if (const auto base = value_at(baseline, point.x)) left.push_back({point.x, point.y - *base});
-    points = std::move(left);
+    return left;
 }
 
 /// Lines less the baseline's line, discs less its discs.
@@ -82,8 +82,9 @@ void hold_against(CurveSet& set, RunId baseline) {
         const auto base = std::find_if(all.begin(), all.end(),
                                        [&](const Curve& c) { return c.run == baseline && c.marks == curve.marks; });
         const Curve& from = base == all.end() ? none : *base;
-        for (auto* points : {&curve.points, &curve.low, &curve.high}) subtract(*points, from.points);
-        subtract(curve.smooth, from.smooth);
+        curve.points = less(curve.points, from.points);
+        for (auto* points : {&curve.low, &curve.high}) *points = less(*points, from.points);
+        curve.smooth = less(curve.smooth, from.smooth);
     }
     std::erase_if(set.curves, [](const Curve& curve) { return curve.points.empty(); });
     const QString quantity = set.y_label.section("; ", 0, 0);

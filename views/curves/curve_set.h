@@ -11,14 +11,16 @@ struct Curve {
     RunId run = 0;
     QString name;  ///< "Run 7, gpipe"
     QPen pen;
-    std::vector<CurvePoint> points;     ///< as recorded, by x
+    SharedPoints points;                ///< as recorded, by x
     std::vector<CurvePoint> smooth;     ///< drawn above the points, which turn pale; empty: not smoothed
     std::vector<CurvePoint> low, high;  ///< of a group: least and most of its runs, at the points' x; else empty
     bool marks = false;                 ///< of few points: discs, no line between
     bool in_legend = true;              ///< false: its colour is in the legend already
 
     /// Where the curve is at the nearest x; none outside its ends.
-    std::optional<CurvePoint> at(double x) const { return point_near(smooth.empty() ? points : smooth, x); }
+    std::optional<CurvePoint> at(double x) const {
+        return point_near(smooth.empty() ? static_cast<const std::vector<CurvePoint>&>(points) : smooth, x);
+    }
 };
 
 struct CurveChoice {

@@ -32,19 +32,19 @@ QString equal_words(const std::vector<const RunData*>& runs, RunId baseline, con
     if (runs.size() < 2) return {};
     QString text = held_equal(runs, x) + '.';
     if (metric != "loss" && metric != "validation_loss" && metric != "bits_per_byte") return text;
-    std::vector<std::vector<CurvePoint>> curves;
+    std::vector<const std::vector<CurvePoint>*> curves;
     std::size_t base = 0;
     for (const auto* run : runs) {
         if (run->info.id == baseline) base = curves.size();
-        curves.push_back(store.points(*run, metric, x));
+        curves.push_back(&static_cast<const std::vector<CurvePoint>&>(store.points(*run, metric, x)));
     }
-    const auto view = equal_view(curves, base);
+    const auto view = equal_view_of(curves, base);
     if (!view.common_x) return text;
     const QString at = text_of(format_work(*view.common_x, x));
     QStringList values, reached;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const auto& run = view.runs[i];
-        if (!curves[i].empty())
+        if (!curves[i]->empty())
             values << QStringLiteral("%1 %2").arg(run_name(*runs[i]),
                                                   run.value ? three_digits(*run.value) : QObject::tr("not measured"));
         if (run.share && i != base)

@@ -6,7 +6,7 @@
 
 namespace skippipe {
 
-const std::vector<CurvePoint>& PointStore::points(const RunData& run, const std::string& name, WorkAxis x) {
+const SharedPoints& PointStore::points(const RunData& run, const std::string& name, WorkAxis x) {
     const auto [found, is_new] = points_.try_emplace({&run, name, x});
     if (is_new) found->second = curve_points(run, name, x);
     return found->second;

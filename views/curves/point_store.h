@@ -14,13 +14,13 @@ namespace skippipe {
 class PointStore {
 public:
     /// `curve_points`; stays valid until `keep`.
-    const std::vector<CurvePoint>& points(const RunData& run, const std::string& name, WorkAxis x);
+    const SharedPoints& points(const RunData& run, const std::string& name, WorkAxis x);
     /// Holds these runs, and forgets the points of all others.
     void keep(std::vector<std::shared_ptr<const RunData>> runs);
 
 private:
     std::vector<std::shared_ptr<const RunData>> held_;  ///< so that no other run takes the place of one
-    std::map<std::tuple<const RunData*, std::string, WorkAxis>, std::vector<CurvePoint>> points_;
+    std::map<std::tuple<const RunData*, std::string, WorkAxis>, SharedPoints> points_;
 };
 
 }  // namespace skippipe

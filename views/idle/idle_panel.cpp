@@ -67,6 +67,7 @@ IdlePanel::IdlePanel(QWidget* parent)
     title_->setContentsMargins(size::gap + 3, 0, size::gap, 0);
     title_->setWordWrap(true);
     title_->setMinimumHeight(size::row);
+    title_->setObjectName("why_idle");
     scale_->setProperty("role", "small");
     scale_->setContentsMargins(0, 0, size::gap + 3, 0);
     scale_->setObjectName("cause_scale");
@@ -118,10 +119,23 @@ bool IdlePanel::eventFilter(QObject* watched, QEvent* event) {
     return QWidget::eventFilter(watched, event);
 }
 
+/// Where the title keeps its line beside it.
+void IdlePanel::fit_scale() {
+    const QMargins aside = title_->contentsMargins();
+    const int title = title_->fontMetrics().horizontalAdvance(title_->text()) + aside.left() + aside.right();
+    scale_->setVisible(!scale_->text().isEmpty() && title + scale_->sizeHint().width() < width());
+}
+
+void IdlePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fit_scale();
+}
+
 void IdlePanel::show_nothing(const QString& why) {
     title_->setText(tr("Why nodes idle"));
     table_->hide();
-    scale_->hide();
+    scale_->clear();
+    fit_scale();
     empty_->setText(why);
     empty_->show();
 }
@@ -141,9 +155,9 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return shares[a] > shares[b]; });
     const auto count = static_cast<int>(std::count_if(shares.begin(), shares.end(), [](double s) { return s > 5e-6; }));
     const double whole = count > 0 ? whole_bar(shares[order[0]]) : 1;
-    scale_->setText(tr("0–%1").arg(whole_percent(whole)));
+    scale_->setText(count > 0 ? tr("0–%1").arg(whole_percent(whole)) : QString{});
     scale_->setToolTip(tr("What bars have room for: up to %1 of the time").arg(whole_percent(whole)));
-    scale_->setVisible(count > 0);
+    fit_scale();
     table_->setRowCount(count);  // the last of what lays out: rows have no items yet
     for (int row = 0; row < count; ++row) {
         const auto cause = order[static_cast<std::size_t>(row)];

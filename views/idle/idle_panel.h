@@ -26,9 +26,11 @@ public:
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void share_width();
+    void fit_scale();
 
     QLabel *title_, *scale_, *devices_, *empty_;
     QTableWidget* table_;
