@@ -140,6 +140,7 @@ std::string loss_to_compare(const std::vector<const std::vector<Metric>*>& runs)
 
 EqualView equal_view(const std::vector<std::vector<CurvePoint>>& curves, std::size_t baseline) {
     std::vector<const std::vector<CurvePoint>*> there;
+    there.reserve(curves.size());
     for (const auto& curve : curves) there.push_back(&curve);
     return equal_view_of(there, baseline);
 }

@@ -381,7 +381,7 @@ private Q_SLOTS:
         panel.show_runs({still, grown}, 1);
         QVERIFY(same(0) && same(1));
         QVERIFY(!same(2) && !same(3));
-        QCOMPARE(chart.thinned()[2].x.back(), grown->metrics.back().iteration + 0.0);
+        QCOMPARE(chart.thinned()[2].x.back(), grown->metrics.back().iteration + 1.0);
         panel.resize(900, 300);
         QCoreApplication::processEvents();
         panel.show_runs({still, grown}, 1);

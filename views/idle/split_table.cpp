@@ -204,7 +204,7 @@ void SplitTable::arrange() {
 
 /// S: by the next head; with Shift the other way round.
 bool SplitTable::eventFilter(QObject* watched, QEvent* event) {
-    const auto* key = event->type() == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
+    const auto* key = event->type() == QEvent::KeyPress ? dynamic_cast<QKeyEvent*>(event) : nullptr;
     if (key == nullptr || key->key() != Qt::Key_S || (key->modifiers() & ~Qt::ShiftModifier) != 0)
         return QWidget::eventFilter(watched, event);
     auto& heads = *table_->horizontalHeader();

@@ -197,9 +197,7 @@ QString RunTable::text(const RunInfo& run, int column) const {
 /// A name's says what its cell may have no room for.
 QString RunTable::tip(int row, int column) const {
     const RunInfo& run = runs_[static_cast<std::size_t>(row)];
-    const auto told = QString::fromStdString(!run.error.empty()     ? run.error
-                                             : !run.warning.empty() ? run.warning
-                                                                    : run.note);
+    auto told = QString::fromStdString(!run.error.empty() ? run.error : !run.warning.empty() ? run.warning : run.note);
     if (column != name) return told;
     QStringList lines{run_title(run), told_[static_cast<std::size_t>(row)]};
     if (!told.isEmpty()) lines << told;

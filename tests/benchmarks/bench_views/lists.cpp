@@ -95,7 +95,7 @@ void many_curves() {
         again_s = std::min(again_s, thread_s() - from_s);
     }
     print("100 runs of 10,000 points, a frame", 1e3 * again_s, "ms", 33, "Qt's rasteriser on one core", repeats);
-    print("the same after new points of one", 1e3 * new_s, "ms", 33, "all thinned, then a frame", repeats);
+    print("the same after new points of one", 1e3 * new_s, "ms", 33, "its curve thinned, then a frame", repeats);
     print("the same after new points of all", 1e3 * all_s, "ms", 33, "values sorted and thinned, then a frame",
           repeats);
     const double taken_s = thread_s();
