@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/worker/worker.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/device/cuda_driver.h"
@@ -202,11 +204,21 @@ bool work(Worker& worker, const std::optional<LaunchEnvironment>& launch) {
     return work_alone(worker, line);
 }
 
+/// A rank has connections to each other one; the usual limit is meant for programs with few.
+void allow_many_connections() {
+    constexpr rlim_t many = 65'536;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= many) return;
+    limit.rlim_cur = std::min(limit.rlim_max, many);
+    ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, what cannot connect says so
+}
+
 }  // namespace
 
 namespace skippipe {
 
 void be_worker(char** arguments, RankBackend& backend) {
+    allow_many_connections();
     take_better_blas_kernels(arguments);
     keep_freed_memory();
     prepare_blas();  // where the BLAS is not safe to share, its users fall back to one worker

@@ -23,7 +23,7 @@ std::chrono::milliseconds connect_within(std::size_t members) {
 std::string own_address(const LaunchEnvironment& launch, RunStore& store) {
     if (const auto name = environment_variable("GLOO_SOCKET_IFNAME"); name && !name->empty())
         return address_of_interface(*name);
-    if (launch.one_host()) return "127.0.0.1";
+    if (launch.local_world_size == launch.world_size) return "127.0.0.1";
     const auto key = [](int rank) { return fmt::format("address/{}", rank); };
     auto own = address_towards(launch.master_address);
     store.set_text(key(launch.rank), own);
@@ -68,11 +68,13 @@ void Assembly::open(Meeting meeting, std::string address) {
     check();
 }
 
-void Assembly::connect(int peer, const std::function<void(std::chrono::milliseconds patience)>& make) {
-    if (meeting_.number == 0) return guarded(peer, [&] { make(std::chrono::minutes(2)); });
+void Assembly::connect(int peer, const std::function<void(std::chrono::milliseconds patience)>& make, bool are_there) {
+    const auto soon = connect_within(meeting_.members.size());
+    if (meeting_.number == 0)
+        return guarded(peer, [&] { make(are_there ? soon : std::chrono::milliseconds(std::chrono::minutes(2))); });
     check();
     try {
-        make(connect_within(meeting_.members.size()));
+        make(soon);
     } catch (const std::exception& error) {
         check();
         rendezvous_.call_meeting(fmt::format("rank {} cannot connect: {}", rank(), error.what()));
@@ -111,12 +113,15 @@ void Assembly::when_aborted(std::function<void()> work) {
     when_aborted_ = std::move(work);
 }
 
+/// Who calls it second returns when all is broken up as well.
 void Assembly::abort() noexcept {
-    if (!aborted_->exchange(true)) {
+    {
         const std::lock_guard lock(mutex_);
-        changed_.notify_all();
-        if (when_aborted_) when_aborted_();
-        star_.break_up();
+        if (!aborted_->exchange(true)) {
+            changed_.notify_all();
+            if (when_aborted_) when_aborted_();
+            star_.break_up();
+        }
     }
     broken_.raise(std::make_exception_ptr(Aborted()));
     gate_.close();

@@ -57,9 +57,11 @@ public:
 
     /// Runs what talks to a peer (-1: to several). A broken connection is reported: this rank hears what comes of it.
     void guarded(int peer, const std::function<void()>& work);
-    /// Runs what connects it with a peer (-1: with several), who has so long to come.
-    void connect(int peer, const std::function<void(std::chrono::milliseconds patience)>& make);
-    /// Called when this ends by `abort`, before anybody is told; with none: never again, once that has returned.
+    /// Runs what connects it with a peer (-1: with several), who has so long to come: minutes where a run begins,
+    /// unless it is known to be there.
+    void connect(int peer, const std::function<void(std::chrono::milliseconds patience)>& make, bool are_there = false);
+    /// Called when this ends by `abort`, before anybody is told; not where it has ended already. With none: never
+    /// again, once that has returned.
     void when_aborted(std::function<void()> work);
 
 private:

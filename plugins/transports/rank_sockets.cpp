@@ -54,8 +54,7 @@ std::size_t receive_head(int socket, int rank, Word word) {
 
 RankSockets::RankSockets(RunStore& store, const SocketParty& party) {
     SocketMeeting meeting(store, party);
-    for (const int member : party.members)
-        if (member != party.rank) ends_[member].to = meeting.connect(member);
+    for (auto& [rank, socket] : meeting.connect()) ends_[rank].to = std::move(socket);
     for (auto& [rank, socket] : meeting.admit()) ends_.at(rank).from = std::move(socket);
 }
 

@@ -2,6 +2,7 @@
 #include "plugins/transports/socket_meeting.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -60,20 +61,28 @@ Descriptor listen_at(const std::string& address) {
     throw system_error("cannot listen at " + address);
 }
 
-int port_of(const Descriptor& socket) {
+/// The numeric address and the port that it is bound to: the others need ask no name server.
+std::pair<std::string, std::string> place_of(const Descriptor& socket) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
-    if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-        throw system_error("a socket without a port");
-    const bool six = address.ss_family == AF_INET6;
-    return ntohs(six ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
-                     : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+    std::array<char, NI_MAXHOST> host{};
+    std::array<char, NI_MAXSERV> port{};
+    auto* bound = reinterpret_cast<sockaddr*>(&address);
+    if (::getsockname(socket.get(), bound, &size) != 0) throw system_error("a socket without a port");
+    if (::getnameinfo(bound, size, host.data(), host.size(), port.data(), port.size(),
+                      NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        throw std::runtime_error("a socket without an address");
+    return {host.data(), port.data()};
 }
 
-/// From now on calls wait, and what is small goes at once.
+/// From now on calls wait, and what is small goes at once; a line that says nothing for long is not forgotten on its
+/// way.
 Descriptor ready(Descriptor socket) {
     const int on = 1;
+    constexpr int idle_s = 60;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
     ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
     return socket;
 }
@@ -110,8 +119,8 @@ SocketMeeting::SocketMeeting(RunStore& store, SocketParty party)
       until_(std::chrono::steady_clock::now() + party_.patience),
       secret_(make_token()),
       listening_(listen_at(party_.address)) {
-    store.set_text(key(party_.name, party_.rank),
-                   fmt::format("{} {} {}", port_of(listening_), secret_, party_.address));
+    const auto [address, port] = place_of(listening_);
+    store.set_text(key(party_.name, party_.rank), fmt::format("{} {} {}", port, secret_, address));
 }
 
 /// Until a socket is so far.
@@ -123,26 +132,44 @@ void SocketMeeting::wait(int socket, short events, const char* what) const {
     }
 }
 
-Descriptor SocketMeeting::connect(int rank) const {
-    const auto name = key(party_.name, rank);
-    store_.wait({name}, std::max(1ms, std::chrono::duration_cast<std::chrono::milliseconds>(
-                                          until_ - std::chrono::steady_clock::now())));
-    const auto place = read_place(store_.text(name), rank);
+/// Where a rank is far from the store each question takes a round trip: one for all that they are there, one for each
+/// where it is; the handshakes go on at once.
+std::map<int, Descriptor> SocketMeeting::connect() {
+    std::vector<std::string> names;
+    for (const int member : party_.members)
+        if (member != party_.rank) names.push_back(key(party_.name, member));
+    store_.wait(names, std::max(1ms, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                         until_ - std::chrono::steady_clock::now())));
+    std::map<int, Descriptor> begun;
+    for (const int member : party_.members)
+        if (member != party_.rank) begun.emplace(member, begin(member));
+    for (auto& [rank, socket] : begun) socket = greet(std::move(socket), rank);
+    return begun;
+}
+
+Descriptor SocketMeeting::begin(int rank) {
+    const auto said = store_.get(key(party_.name, rank));
+    const auto place = read_place(std::string(said.begin(), said.end()), rank);
+    secrets_[rank] = place.secret;
     const auto addresses = addresses_of(place.address, place.port);
     auto socket = socket_for(*addresses);
-    if (::connect(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0) {
-        if (errno != EINPROGRESS) throw system_error(fmt::format("rank {} at {}", rank, place.address));
-        wait(socket.get(), POLLOUT, "a rank does not let itself be connected to");
-        int error = 0;
-        socklen_t size = sizeof error;
-        ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-        if (error != 0)
-            throw std::system_error(error, std::generic_category(), fmt::format("rank {} at {}", rank, place.address));
-    }
-    Hello hello{{}, party_.rank};
-    std::memcpy(hello.secret, place.secret.data(), sizeof hello.secret);
-    if (::send(socket.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+    if (socket.get() < 0 ||
+        (::connect(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 && errno != EINPROGRESS))
         throw system_error(fmt::format("rank {} at {}", rank, place.address));
+    return socket;
+}
+
+/// Once it is connected: says who it is.
+Descriptor SocketMeeting::greet(Descriptor socket, int rank) const {
+    wait(socket.get(), POLLOUT, "a rank does not let itself be connected to");
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) throw std::system_error(error, std::generic_category(), fmt::format("rank {}", rank));
+    Hello hello{{}, party_.rank};
+    std::memcpy(hello.secret, secrets_.at(rank).data(), sizeof hello.secret);
+    if (::send(socket.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+        throw system_error(fmt::format("rank {}", rank));
     return ready(std::move(socket));
 }
 
@@ -170,7 +197,10 @@ void SocketMeeting::look() {
     if (waiting[0].revents == 0) return;
     if (strangers_.size() == most_strangers) strangers_.erase(strangers_.begin());
     Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket.get() >= 0) strangers_.push_back({std::move(socket), {}});
+    if (socket.get() >= 0)
+        strangers_.push_back({std::move(socket), {}});
+    else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        throw system_error("nobody can be let in");
 }
 
 /// False where it is none any more: a member, or gone, or one that does not know the secret.

@@ -17,8 +17,8 @@ class SocketMeeting {
 public:
     SocketMeeting(RunStore& store, SocketParty party);
 
-    /// To another member.
-    Descriptor connect(int rank) const;
+    /// To all others, by rank.
+    std::map<int, Descriptor> connect();
     /// From all others, by rank.
     std::map<int, Descriptor> admit();
 
@@ -40,6 +40,8 @@ private:
         Descriptor socket;
         std::vector<std::byte> said;
     };
+    Descriptor begin(int rank);
+    Descriptor greet(Descriptor socket, int rank) const;
     void look();
     bool hear(Stranger& stranger);
     void wait(int socket, short events, const char* what) const;
@@ -51,6 +53,7 @@ private:
     Descriptor listening_;
     std::vector<Stranger> strangers_;
     std::map<int, Descriptor> admitted_;
+    std::map<int, std::string> secrets_;  ///< of the others, by rank
 };
 
 }  // namespace skippipe

@@ -60,7 +60,7 @@ inline std::string against(const std::function<void(ControlTransport&)>& honest,
     {
         const SocketParty party{{0, 1}, 1, "127.0.0.1", "0", std::chrono::seconds(20)};
         SocketMeeting meeting(*liar.store, party);
-        liar.to = meeting.connect(0);
+        liar.to = std::move(meeting.connect().at(0));
         liar.from = std::move(meeting.admit().at(0));
     }
     // Whose clock it is: the same host's.

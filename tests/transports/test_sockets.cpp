@@ -4,12 +4,15 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <future>
+#include <system_error>
 #include <thread>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "core/base/index.h"
@@ -127,6 +130,41 @@ private Q_SLOTS:
         } catch (const std::exception& error) {
             QCOMPARE(std::string(error.what()), std::string("rank 1 does not connect"));
         }
+    }
+
+    /// No descriptor is left: it is not waited for what cannot come.
+    void who_can_let_nobody_in_says_so() {
+        const Run run;
+        const auto store = run.store();
+        SocketMeeting meeting(*store, Run::party(0, 2, 5s));
+        const auto place = SocketMeeting::read_place(store->text(SocketMeeting::key("0", 0)), 0);
+        const auto stranger = stranger_at(place.port, {});
+        rlimit usual{};
+        QCOMPARE(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+        rlimit none = usual;
+        none.rlim_cur = static_cast<rlim_t>(Descriptor(::dup(0)).get());
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &none), 0);
+        int said = 0;
+        try {
+            meeting.admit();
+        } catch (const std::system_error& error) {
+            said = error.code().value();
+        } catch (const std::exception&) {
+            said = -1;
+        }
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+        QCOMPARE(said, EMFILE);
+    }
+
+    /// Whatever name a host goes by: the others need ask no name server.
+    void places_are_numbers() {
+        const Run run;
+        const auto store = run.store();
+        auto party = Run::party(0, 2);
+        party.address = "localhost";
+        const SocketMeeting meeting(*store, party);
+        const auto place = SocketMeeting::read_place(store->text(SocketMeeting::key("0", 0)), 0);
+        QVERIFY2(place.address == "127.0.0.1" || place.address == "::1", place.address.c_str());
     }
 
     void places_that_cannot_be_are_refused() {

@@ -33,15 +33,18 @@ const GlooGroups::Device& GlooGroups::found_device() {
     return device_;
 }
 
-Group GlooGroups::connect(const std::string& name, int peer, int group_rank, int size) {
+Group GlooGroups::connect(const std::string& name, int peer, int group_rank, int size, bool are_there) {
     assembly_->check();
     const auto& device = found_device();
     Group group;
-    assembly_->connect(peer, [&](std::chrono::milliseconds patience) {
-        const auto of_meeting = fmt::format("{}/{}", assembly_->meeting().number, name);
-        group = make_group(c10::make_intrusive<c10d::PrefixStore>(of_meeting, assembly_->store().shared()), group_rank,
-                           size, device, patience);
-    });
+    assembly_->connect(
+        peer,
+        [&](std::chrono::milliseconds patience) {
+            const auto of_meeting = fmt::format("{}/{}", assembly_->meeting().number, name);
+            group = make_group(c10::make_intrusive<c10d::PrefixStore>(of_meeting, assembly_->store().shared()),
+                               group_rank, size, device, patience);
+        },
+        are_there);
     if (*assembly_->aborted()) group->break_up();
     assembly_->check();
     return group;
@@ -152,7 +155,7 @@ bool GlooGroups::has_line(int from, int to) const {
 
 void GlooGroups::open_line(int from, int to) {
     const bool sends = from == assembly_->rank();
-    auto group = connect(fmt::format("line/{}-{}", from, to), sends ? to : from, sends ? 0 : 1, 2);
+    auto group = connect(fmt::format("line/{}-{}", from, to), sends ? to : from, sends ? 0 : 1, 2, true);
     const std::lock_guard lock(mutex_);
     lines_.emplace(std::pair(from, to), std::move(group));
 }

@@ -52,7 +52,7 @@ private:
     };
 
     const Device& found_device();
-    Group connect(const std::string& name, int peer, int group_rank, int size);
+    Group connect(const std::string& name, int peer, int group_rank, int size, bool are_there = false);
     Group line(int from, int to) const;
     Edge& edge_between(int from, int to);
     StageGroup& group_of(int stage, const std::vector<int>& hosts);
