@@ -14,6 +14,7 @@
 #include "views/runs/run_feed.h"
 #include "views/runs/run_loader.h"
 #include "views/timeline/span_table.h"
+#include "views/timeline/span_view.h"
 
 using namespace skippipe;
 
@@ -273,8 +274,37 @@ private Q_SLOTS:
         QCOMPARE(table.row_at(1e9), table.rowCount() - 1);
         QVERIFY(!table.headerData(3, Qt::Horizontal, Qt::DisplayRole).toString().isEmpty());
         QVERIFY(table.span(table.rowCount()) == nullptr && table.span(-1) == nullptr);
+        for (int column = 0; column < table.columnCount(); ++column)  // heads stand over their figures
+            QCOMPARE(table.headerData(column, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignRight,
+                     table.data(table.index(0, column), Qt::TextAlignmentRole).toInt() & Qt::AlignRight);
         table.show_lane(lanes, 9999);
         QCOMPARE(table.rowCount(), 0);
+    }
+
+    /// The longest words are among the last iteration's, and not in its last row.
+    void columns_of_a_long_run_are_wide_enough() {
+        const auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a"});
+        std::vector<IterationTime> iterations;
+        std::int64_t row = 0;
+        for (int i = 0; i < 20; ++i) {
+            iterations.push_back({i, i + 1.0, 1});
+            for (const double start_s : {0.0, 0.0775, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9})
+                data->add(Span{SpanKind::forward, NodeIndex(0), -1, StageIndex(0), MicrobatchIndex(1), start_s, start_s,
+                               start_s + 0.05, 0},
+                          i, i, row++);
+        }
+        data->set_iterations(std::move(iterations));
+        data->finish();
+        SpanTable table;
+        SpanView view(table);
+        view.resize(100, 300);
+        table.show_lane(data, 0);
+        QCOMPARE(table.rowCount(), 200);
+        for (int r = 0; r < table.rowCount(); ++r) {
+            const auto words = table.data(table.index(r, 2), Qt::DisplayRole).toString();
+            QVERIFY2(view.columnWidth(2) >= view.fontMetrics().horizontalAdvance(words) + 8, qPrintable(words));
+        }
     }
 };
 

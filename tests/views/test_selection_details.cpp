@@ -177,7 +177,7 @@ private Q_SLOTS:
         data->set_iterations({{0, 20, 10}});
         data->finish();
         const auto details = microbatch_details(3, {0, 20, 10}, *data);
-        QCOMPARE(value_of(details, "Way"), QString::fromUtf8("a → b"));
+        QCOMPARE(value_of(details, "Path"), QString::fromUtf8("a → b"));
         QCOMPARE(value_of(details, "Stages"), QStringLiteral("0, 2"));
         QCOMPARE(value_of(details, "Skips"), QStringLiteral("1"));
         QCOMPARE(value_of(details, "Under way"),
@@ -190,7 +190,7 @@ private Q_SLOTS:
                  QStringLiteral("2.00 s before backward on b: it waits, %1").arg(cause_words(IdleCause::memory)));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("1.00 s before forward on b: it works on others"));
-        QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Way").isEmpty());
+        QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Path").isEmpty());
     }
 
     /// Of an iteration that is in a part of the timeline too.

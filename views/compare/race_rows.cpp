@@ -124,8 +124,8 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     const QString loss = three_digits(*race.target), at = work_words(*race.common_x, choice.x);
     const auto axis_words = describe(choice.x);
     const QString axis = QString::fromUtf8(axis_words.data(), static_cast<qsizetype>(axis_words.size()));
-    table.headers = {QObject::tr("Runs"),       QObject::tr("Got there"), QObject::tr("To %1").arg(loss),
-                     QObject::tr("× baseline"), QObject::tr("p"),         QObject::tr("Loss at %1").arg(at),
+    table.headers = {QObject::tr("Runs"),       QObject::tr("Reached"), QObject::tr("To %1").arg(loss),
+                     QObject::tr("× baseline"), QObject::tr("p"),       QObject::tr("Loss at %1").arg(at),
                      QObject::tr("Change"),     QObject::tr("p")};
     for (std::size_t g = 0; g < race.groups.size(); ++g) {
         const auto& group = race.groups[g];

@@ -388,9 +388,9 @@ void WorthPanel::fill_table() {
                                          figure_->currentIndex() == in_money](const SkipWorth& row) -> const Spread& {
         return of_money ? row.money : row.network_s;
     };
-    QStringList heads{tr("Skip ratio"), tr("Of the first"), tr("p"), tr("Projected time")};
+    QStringList heads{tr("Skip ratio"), tr("× the first"), tr("p"), tr("Projected time")};
     if (has_money) heads << tr("Money");
-    heads << tr("Iteration") << tr("Iterations") << tr("Get there");
+    heads << tr("Iteration") << tr("Iterations") << tr("Reached");
     table_->clear();
     table_->setColumnCount(static_cast<int>(heads.size()));
     table_->setRowCount(static_cast<int>(worths_.rows.size()));

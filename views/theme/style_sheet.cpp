@@ -97,6 +97,7 @@ QTabBar::tab { background: transparent; color: @text2; border: 0; border-bottom:
 QTabBar::tab:hover { color: @text; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:selected:focus { color: @accent; background: @selected; }
+QTabWidget > QToolButton { background: @surface2; }  /* Fusion draws a line under what stands beside tabs */
 QTabWidget::pane { border: 0; border-top: 1px solid @line; }
 
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }

@@ -59,6 +59,8 @@ double SpanTable::begin_of(int iteration) const {
 
 QVariant SpanTable::headerData(int section, Qt::Orientation orientation, int role) const {
     static const char* names[] = {"Operation", "Microbatch", "Start", "Takes"};
+    if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole)
+        return int((section > 0 ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == 2)
         return tr("The iteration, and how long after its start");
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section > 3) return {};

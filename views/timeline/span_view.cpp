@@ -32,15 +32,15 @@ void SpanView::resizeEvent(QResizeEvent* event) {
     fit();
 }
 
-/// The last row has the latest start and iteration; what takes the longest is not known without reading all.
+/// Of iterations alike one says what the others do; the last ones have the longest numbers.
 int SpanView::width_of(int column) const {
     int width = QFontMetrics(small_font())
                     .horizontalAdvance(spans_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
     const auto widen = [&](const QString& words) { width = std::max(width, fontMetrics().horizontalAdvance(words)); };
-    constexpr int looked_at = 64;  // rows: of iterations alike, one says what the others do
-    for (int row = 0; row < std::min(looked_at, spans_.rowCount({})); ++row)
+    constexpr int looked_at = 64;
+    const int rows = spans_.rowCount({});
+    for (int row = 0; row < rows; row = row + 1 == looked_at ? std::max(row + 1, rows - looked_at) : row + 1)
         widen(spans_.data(spans_.index(row, column), Qt::DisplayRole).toString());
-    widen(spans_.data(spans_.index(spans_.rowCount({}) - 1, column), Qt::DisplayRole).toString());
     return width + padding;
 }
 

@@ -203,7 +203,7 @@ Details microbatch_details(int microbatch, const IterationTime& one, const Timel
         end_s = std::max(end_s, span->end_s);
     }
     const double begin_s = way.front().span->start_s, whole_s = end_s - begin_s;
-    rows.push_back({QObject::tr("Way"), nodes.join(QString::fromUtf8(" → ")), DetailLink::node});
+    rows.push_back({QObject::tr("Path"), nodes.join(QString::fromUtf8(" → ")), DetailLink::node});
     int last = -1;
     for (const auto& lane : data.lanes()) last = std::max(last, lane.stage);
     for (int stage = 0; stage <= last; ++stage)

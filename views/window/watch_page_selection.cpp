@@ -8,6 +8,7 @@
 
 #include "core/analysis/device_use.h"
 #include "views/theme/numbers.h"
+#include "views/timeline/legend.h"
 #include "views/timeline/span_view.h"
 #include "views/window/network_moment.h"
 #include "views/window/watch_page.h"
