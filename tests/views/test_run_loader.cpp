@@ -299,6 +299,7 @@ private Q_SLOTS:
         SpanTable table;
         SpanView view(table);
         view.resize(100, 300);
+        view.show();
         table.show_lane(data, 0);
         QCOMPARE(table.rowCount(), 200);
         for (int r = 0; r < table.rowCount(); ++r) {
