@@ -152,7 +152,7 @@ private Q_SLOTS:
         QVERIFY(words("stage_facts").contains(" a node "));
         w->selection().select({.microbatch = 2});
         const QString microbatch = words("microbatch_facts");
-        for (const char* row : {"Way ", " Stages 0", " Skips ", " computing, ", " being sent, ", " waiting"})
+        for (const char* row : {"Path ", " Stages 0", " Skips ", " computing, ", " being sent, ", " waiting"})
             QVERIFY2(microbatch.contains(row), qPrintable(microbatch));
         QVERIFY(inspector.widget()->findChild<QLineEdit*>("microbatches") == nullptr);
         // A name leads there, and words back to the settings; a node keeps its form below the facts.
