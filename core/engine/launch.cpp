@@ -195,6 +195,13 @@ std::string make_token() {
     return hexadecimal(high, draw());
 }
 
+bool equal_secret(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    unsigned char difference = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+    return difference == 0;
+}
+
 bool is_loopback(const std::string& address) {
     return address == "localhost" || address == "::1" || address.starts_with("127.");
 }

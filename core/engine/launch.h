@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace skippipe {
 
@@ -24,6 +25,8 @@ struct LaunchEnvironment {
 
 /// 128 random bits as 32 hexadecimal digits.
 std::string make_token();
+/// Takes as long for any two of one length.
+bool equal_secret(std::string_view a, std::string_view b);
 
 /// Reads an environment variable; nothing where it is not set.
 using Variable = std::function<std::optional<std::string>(const char* name)>;

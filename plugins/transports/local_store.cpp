@@ -19,6 +19,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/engine/launch.h"
+
 namespace skippipe {
 
 namespace {
@@ -74,14 +76,6 @@ std::optional<std::string_view> take(std::string_view& message) {
     const auto part = message.substr(0, length);
     message.remove_prefix(length);
     return part;
-}
-
-/// Takes as long for any two tokens of one length.
-bool equal_secret(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    unsigned char difference = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-    return difference == 0;
 }
 
 std::string_view view(const std::vector<uint8_t>& bytes) {

@@ -87,13 +87,6 @@ Descriptor ready(Descriptor socket) {
     return socket;
 }
 
-/// Takes as long whatever is wrong.
-bool equal_secret(const char* a, const char* b, std::size_t size) {
-    unsigned char difference = 0;
-    for (std::size_t i = 0; i < size; ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-    return difference == 0;
-}
-
 }  // namespace
 
 std::string SocketMeeting::key(const std::string& meeting, int rank) {
@@ -213,7 +206,7 @@ bool SocketMeeting::hear(Stranger& stranger) {
     Hello hello;
     std::memcpy(&hello, stranger.said.data(), sizeof hello);
     const bool known = std::binary_search(party_.members.begin(), party_.members.end(), static_cast<int>(hello.rank));
-    if (equal_secret(hello.secret, secret_.data(), sizeof hello.secret) && known && hello.rank != party_.rank)
+    if (equal_secret({hello.secret, sizeof hello.secret}, secret_) && known && hello.rank != party_.rank)
         admitted_.try_emplace(hello.rank, ready(std::move(stranger.socket)));
     return false;
 }

@@ -21,8 +21,11 @@
 #include "plugins/transports/local_store.h"
 #include "plugins/transports/run_store.h"
 #include "plugins/transports/socket_meeting.h"
+#include "tests/transports/waits.h"
 
 using namespace skippipe;
+using waits::is_told;
+using waits::threw;
 using namespace std::chrono_literals;
 
 namespace {
@@ -68,23 +71,6 @@ Descriptor stranger_at(int port, std::span<const std::byte> says) {
 }
 
 std::span<const std::byte> bytes_of(const SocketMeeting::Hello& hello) { return std::as_bytes(std::span(&hello, 1)); }
-
-bool ends_with_exception(const std::future<bool>& told) { return told.wait_for(5s) == std::future_status::ready; }
-
-/// Whether it threw, told by a thread that nobody joins: it may never end.
-std::future<bool> threw(const std::function<void()>& waits) {
-    std::packaged_task<bool()> task([waits] {
-        try {
-            waits();
-        } catch (const std::exception&) {
-            return true;
-        }
-        return false;
-    });
-    auto told = task.get_future();
-    std::thread(std::move(task)).detach();
-    return told;
-}
 
 }  // namespace
 
@@ -192,9 +178,9 @@ private Q_SLOTS:
         });
         std::this_thread::sleep_for(1ms);
         ranks[0]->break_up();
-        QVERIFY2(ends_with_exception(receives), "who waits for the rest of a message waits for ever");
-        QVERIFY2(ends_with_exception(sends), "who has sent half of a message waits for ever");
-        QVERIFY2(ends_with_exception(waits), "who waits for any message waits for ever");
+        QVERIFY2(is_told(receives, 5s), "who waits for the rest of a message waits for ever");
+        QVERIFY2(is_told(sends, 5s), "who has sent half of a message waits for ever");
+        QVERIFY2(is_told(waits, 5s), "who waits for any message waits for ever");
         QVERIFY(sends.get() && waits.get());
         beginning.join();
         QVERIFY_EXCEPTION_THROWN(ranks[0]->send(1, Word::text, {}), std::exception);

@@ -112,10 +112,14 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(&feed, &RunFeed::error_changed, this, &RunList::follow);
     connect(words_, &QLineEdit::textChanged, this, [this](const QString& text) { filter_.set_words(text); });
     connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunList::follow_selection);
+    // Once for all that changes at once: a filter takes rows away range by range.
+    row_fit_.setSingleShot(true);
+    row_fit_.setInterval(0);
+    connect(&row_fit_, &QTimer::timeout, this, &RunList::fit_rows);
     for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
-        connect(&filter_, signal, this, &RunList::fit_rows);
-    connect(&filter_, &QAbstractItemModel::modelReset, this, &RunList::fit_rows);
-    connect(&filter_, &QAbstractItemModel::dataChanged, this, &RunList::fit_rows);
+        connect(&filter_, signal, &row_fit_, qOverload<>(&QTimer::start));
+    connect(&filter_, &QAbstractItemModel::modelReset, &row_fit_, qOverload<>(&QTimer::start));
+    connect(&filter_, &QAbstractItemModel::dataChanged, &row_fit_, qOverload<>(&QTimer::start));
     connect(tags_, &QLineEdit::editingFinished, this, &RunList::store_words);
     connect(note_, &QPlainTextEdit::textChanged, &note_pause_, qOverload<>(&QTimer::start));
     connect(&note_pause_, &QTimer::timeout, this, &RunList::store_words);

@@ -7,6 +7,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTableView>
+#include <QSet>
 #include <QTimer>
 #include <QWidget>
 
@@ -93,7 +94,9 @@ private:
     BelowDelegate* names_;
     QLineEdit *words_, *tags_;
     QPlainTextEdit* note_;
-    QTimer note_pause_, removal_;
+    QTimer note_pause_, removal_, row_fit_;
+    QSet<QString> whole_words_;  ///< what tells runs apart that has room in one line of `words_room_` pixels
+    int words_room_ = -1;
     std::set<RunId> removed_, deleted_;  ///< hidden and not deleted yet; deleted
     RunId described_ = 0;                ///< whose tags and note are in the fields; 0: nobody's
     QPushButton *pin_, *resume_, *watch_;

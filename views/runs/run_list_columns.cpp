@@ -45,7 +45,7 @@ void RunList::offer_columns() {
             column, std::find(std::begin(shown_first), std::end(shown_first), column) == std::end(shown_first));
     connect(header, &QHeaderView::sectionResized, this, [this](int column) {
         widths_chosen_ = widths_chosen_ || QApplication::mouseButtons().testFlag(Qt::LeftButton);
-        if (column == RunTable::name) fit_rows();
+        if (column == RunTable::name) row_fit_.start();
     });
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     header->setSectionsMovable(true);
@@ -87,10 +87,16 @@ void RunList::fit_columns() {
 void RunList::fit_rows() {
     const QFontMetrics font(small_font());
     const int room = names_->room(filter_.index(0, RunTable::name), *view_, view_->columnWidth(RunTable::name));
+    if (std::exchange(words_room_, room) != room) whole_words_.clear();
     int height = BelowDelegate::row;
-    for (int row = 0; row < filter_.rowCount() && height == BelowDelegate::row; ++row)
-        if (font.horizontalAdvance(filter_.index(row, RunTable::name).data(RunTable::told_role).toString()) > room)
+    for (int row = 0; row < filter_.rowCount() && height == BelowDelegate::row; ++row) {
+        const auto words = filter_.index(row, RunTable::name).data(RunTable::told_role).toString();
+        if (whole_words_.contains(words)) continue;
+        if (font.horizontalAdvance(words) > room)
             height = BelowDelegate::tall_row;
+        else
+            whole_words_.insert(words);
+    }
     if (auto* rows = view_->verticalHeader(); rows->defaultSectionSize() != height) rows->setDefaultSectionSize(height);
 }
 

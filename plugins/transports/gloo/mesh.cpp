@@ -9,7 +9,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int parts_tag = 1, sums_tag = 2, values_tag = 3;
+constexpr int parts_tag = 1, sums_tag = 2;
 
 /// The share of one member, as equal as whole values allow.
 std::span<float> share(std::span<float> values, int member, int members) {
@@ -52,13 +52,6 @@ void mesh_all_reduce(const Group& group, std::span<float> values) {
     for (int k = 1; k < members; ++k) kernels::sum_into(mine.data(), parts[at(k)].data(), mine.size());
     exchange(
         group, sums_tag, [&](int) { return mine; }, [&](int peer) { return share(values, peer, members); });
-}
-
-std::vector<std::vector<double>> mesh_all_gather(const Group& group, const std::vector<double>& values) {
-    std::vector<std::vector<double>> all(at(group->getSize()), values);
-    exchange(
-        group, values_tag, [&](int) { return std::span(values); }, [&](int peer) { return std::span(all[at(peer)]); });
-    return all;
 }
 
 }  // namespace skippipe

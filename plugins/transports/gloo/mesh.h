@@ -12,7 +12,4 @@ namespace skippipe {
 /// 2 (n - 1) / n of the values sent and received by each of n members. As much again is held meanwhile.
 void mesh_all_reduce(const Group& group, std::span<float> values);
 
-/// Equally many values of each member, in their order.
-std::vector<std::vector<double>> mesh_all_gather(const Group& group, const std::vector<double>& values);
-
 }  // namespace skippipe

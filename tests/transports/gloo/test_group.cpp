@@ -13,8 +13,11 @@
 #include "core/base/index.h"
 #include "core/base/rng.h"
 #include "plugins/transports/gloo/mesh.h"
+#include "tests/transports/waits.h"
 
 using namespace skippipe;
+using waits::is_told;
+using waits::threw;
 
 namespace {
 
@@ -39,25 +42,6 @@ void as_members(int members, const std::function<void(const Group&)>& work) {
     for (auto& one : done) one.get();
 }
 
-/// What came of a wait, told by a thread that nobody joins: it may never end.
-std::future<bool> threw(const std::function<void()>& waits) {
-    std::packaged_task<bool()> task([waits] {
-        try {
-            waits();
-        } catch (const std::exception&) {
-            return true;
-        }
-        return false;
-    });
-    auto told = task.get_future();
-    std::thread(std::move(task)).detach();
-    return told;
-}
-
-bool is_told(const std::future<bool>& future) {
-    return future.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
-}
-
 class TestGroup : public QObject {
     Q_OBJECT
 
@@ -76,10 +60,10 @@ private Q_SLOTS:
         while (first.load() == std::byte{0}) std::this_thread::yield();
         groups[0]->break_up();
         QVERIFY2(last.load() == std::byte{0}, "the message was there before its group was broken up");
-        QVERIFY2(is_told(receives), "who waits for the rest of a message waits for ever");
+        QVERIFY2(is_told(receives, std::chrono::seconds(10)), "who waits for the rest of a message waits for ever");
         QVERIFY(receives.get());
         groups[1]->break_up();
-        QVERIFY2(is_told(sends), "who has sent half of a message waits for ever");
+        QVERIFY2(is_told(sends, std::chrono::seconds(10)), "who has sent half of a message waits for ever");
         QVERIFY(sends.get());
     }
 
@@ -110,17 +94,6 @@ private Q_SLOTS:
                        [&](const Group& group) { mesh_all_reduce(group, values[skippipe::at(group->getRank())]); });
             for (const auto& of_member : values) QCOMPARE(of_member, expected);
         }
-    }
-
-    void everybody_has_everybodys_values() {
-        std::vector<std::vector<std::vector<double>>> heard(4);
-        as_members(4, [&](const Group& group) {
-            const double rank = group->getRank();
-            heard[skippipe::at(group->getRank())] = mesh_all_gather(group, {rank, rank / 3});
-        });
-        for (const auto& all : heard)
-            for (std::size_t rank = 0; rank < 4; ++rank)
-                QCOMPARE(all[rank], (std::vector<double>{double(rank), double(rank) / 3}));
     }
 };
 
