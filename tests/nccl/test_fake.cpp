@@ -144,6 +144,8 @@ private Q_SLOTS:
                         other.check();
                         std::this_thread::sleep_for(std::chrono::milliseconds(1));
                     }
+                    one.check();  // what is refused ends in its stream too: an end counts after that look
+                    other.check();
                 };
             };
             return as_members({with(first, 0), with(second, 1)});
