@@ -15,8 +15,10 @@
 
 #if defined(__CUDA__) || defined(__CUDACC__)
 #define SKIPPIPE_DEVICE __device__ inline
+#define SKIPPIPE_UNROLL _Pragma("unroll")
 #else
 #define SKIPPIPE_DEVICE inline
+#define SKIPPIPE_UNROLL
 #endif
 
 namespace skippipe::kernels::device {
@@ -43,6 +45,121 @@ SKIPPIPE_DEVICE void store(Bf16* to, std::size_t i, float value) {
     __builtin_memcpy(&bits, &value, sizeof bits);
     to[i].bits =
         static_cast<std::uint16_t>(value != value ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// V values that lie next to each other, as they are read and written at once: 16 bytes at a time where V is more than 1.
+/// Their address is then a multiple of 16 bytes.
+template <int V, class T>
+struct alignas(16) Raw {
+    static_assert(V * sizeof(T) % 16 == 0);
+    std::uint32_t words[V * sizeof(T) / 4];
+};
+template <class T>
+struct Raw<1, T> {
+    T value;
+};
+
+template <int V, class T>
+SKIPPIPE_DEVICE Raw<V, T> load_raw(const T* from, std::size_t i) {
+#if defined(__CUDA_ARCH__)
+    return *reinterpret_cast<const Raw<V, T>*>(from + i);
+#else
+    Raw<V, T> raw;
+    __builtin_memcpy(&raw, from + i, sizeof raw);
+    return raw;
+#endif
+}
+
+SKIPPIPE_DEVICE float float_of(std::uint32_t bits) {
+    float value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+SKIPPIPE_DEVICE std::uint32_t bits_of(float value) {
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/// V values to calculate with.
+template <int V>
+struct Pack {
+    float at[V];
+};
+
+template <int V>
+SKIPPIPE_DEVICE Pack<V> unpack(const Raw<V, float>& raw) {
+    Pack<V> pack;
+    if constexpr (V == 1) {
+        pack.at[0] = raw.value;
+    } else {
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < V; ++k) pack.at[k] = float_of(raw.words[k]);
+    }
+    return pack;
+}
+template <int V>
+SKIPPIPE_DEVICE Pack<V> unpack(const Raw<V, Bf16>& raw) {
+    Pack<V> pack;
+    if constexpr (V == 1) {
+        pack.at[0] = load(&raw.value, 0);
+    } else {
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < V; ++k)
+            pack.at[k] = float_of(k % 2 ? raw.words[k / 2] & 0xffff0000u : raw.words[k / 2] << 16);
+    }
+    return pack;
+}
+template <int V, class T>
+SKIPPIPE_DEVICE Pack<V> load_pack(const T* from, std::size_t i) {
+    return unpack(load_raw<V>(from, i));
+}
+
+template <int V>
+SKIPPIPE_DEVICE Raw<V, float> raw_of(const Pack<V>& pack, const float*) {
+    Raw<V, float> raw;
+    if constexpr (V == 1) {
+        raw.value = pack.at[0];
+    } else {
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < V; ++k) raw.words[k] = bits_of(pack.at[k]);
+    }
+    return raw;
+}
+template <int V>
+SKIPPIPE_DEVICE Raw<V, Bf16> raw_of(const Pack<V>& pack, const Bf16*) {
+    Raw<V, Bf16> raw;
+    if constexpr (V == 1) {
+        store(&raw.value, 0, pack.at[0]);
+    } else {
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < V; k += 2) {
+            Bf16 both[2];
+            store(both, 0, pack.at[k]);
+            store(both, 1, pack.at[k + 1]);
+            raw.words[k / 2] = both[0].bits | static_cast<std::uint32_t>(both[1].bits) << 16;
+        }
+    }
+    return raw;
+}
+template <int V, class T>
+SKIPPIPE_DEVICE void store_pack(T* to, std::size_t i, const Pack<V>& pack) {
+    const auto raw = raw_of(pack, to);
+#if defined(__CUDA_ARCH__)
+    if constexpr (V == 1) {
+        to[i] = raw.value;
+    } else {
+        // As an assignment the compiler writes it in pieces of 4 bytes wherever it loses sight of the alignment.
+        SKIPPIPE_UNROLL
+        for (unsigned k = 0; k < sizeof raw.words / 4; k += 4)
+            asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(
+                             reinterpret_cast<std::uint32_t*>(to + i) + k),
+                         "r"(raw.words[k]), "r"(raw.words[k + 1]), "r"(raw.words[k + 2]), "r"(raw.words[k + 3])
+                         : "memory");
+    }
+#else
+    __builtin_memcpy(to + i, &raw, sizeof raw);
+#endif
 }
 
 struct Sum {
@@ -75,6 +192,17 @@ SKIPPIPE_DEVICE std::size_t first_element(const Block& block) {
 template <class Block>
 SKIPPIPE_DEVICE std::size_t all_threads(const Block& block) {
     return static_cast<std::size_t>(block.blocks()) * static_cast<std::size_t>(block.threads());
+}
+
+/// work(i, Together<V>) for packs of n elements, shared out to all threads of all blocks, and work(i, Together<1>) for
+/// those that are left over.
+template <int V>
+struct Together {};
+template <int V, class Block, class Work>
+SKIPPIPE_DEVICE void for_elements(const Block& block, std::size_t n, Work work) {
+    for (std::size_t i = first_element(block); i < n / V; i += all_threads(block)) work(i * V, Together<V>{});
+    if constexpr (V > 1)
+        for (std::size_t i = n / V * V + first_element(block); i < n; i += all_threads(block)) work(i, Together<1>{});
 }
 
 }  // namespace skippipe::kernels::device

@@ -6,7 +6,9 @@
 namespace skippipe::kernels::cuda {
 namespace {
 
-constexpr int row_threads = 256, element_threads = 256, chunks = 64;
+constexpr int row_threads = 256, loss_threads = 512, element_threads = 256;
+/// rms_norm_backward: blocks, each with weight gradients of its own, and how many of these are summed first.
+constexpr std::size_t norm_blocks = 512, norm_groups = 16;
 /// Enough to fill any card; each takes several rows or elements where there are more.
 constexpr std::size_t most_blocks = 4096;
 
@@ -24,70 +26,98 @@ struct CudaBlock {
     }
 };
 
-__global__ void rms_norm_kernel(Bf16* normed, float* factors, Bf16* sum, const Bf16* x, const Bf16* weight,
-                                std::size_t rows, std::size_t width, float epsilon) {
-    CudaBlock block;
-    device::rms_norm(block, normed, factors, sum, x, weight, rows, width, epsilon);
+/// As many values at once as the widths and addresses allow: 8, or 1.
+template <int v>
+struct Wide {
+    static constexpr int value = v;
+};
+bool even(std::size_t n) { return n % 8 == 0; }
+bool even(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+template <class Work, class... Sizes>
+int by_width(Work work, Sizes... sizes) {
+    return (even(sizes) && ...) ? work(Wide<8>{}) : work(Wide<1>{});
 }
-__global__ void weight_parts_kernel(float* parts, const Bf16* gradient, const Bf16* x, const float* factors,
-                                    std::size_t rows, std::size_t width) {
+
+template <int V>
+__global__ void rms_norm_kernel(Bf16* normed, float* factors, float* sum, const float* x, const Bf16* added,
+                                const float* weight, std::size_t rows, std::size_t width, float epsilon) {
     CudaBlock block;
-    device::rms_norm_weight_parts(block, parts, gradient, x, factors, rows, width, chunks);
+    device::rms_norm<V>(block, normed, factors, sum, x, added, weight, rows, width, epsilon);
 }
-__global__ void add_rows_kernel(float* to, const float* parts, std::size_t rows, std::size_t width) {
-    CudaBlock block;
-    device::add_rows(block, to, parts, rows, width);
-}
-__global__ void rms_norm_backward_kernel(Bf16* dx, Bf16* gradient, const Bf16* residual, const Bf16* x,
-                                         const Bf16* weight, const float* factors, std::size_t rows,
+template <int V>
+__global__ void rms_norm_backward_kernel(float* dx, Bf16* rounded, Bf16* gradient, float* parts, const float* residual,
+                                         const float* x, const float* weight, const float* factors, std::size_t rows,
                                          std::size_t width) {
     CudaBlock block;
-    device::rms_norm_backward(block, dx, gradient, residual, x, weight, factors, rows, width);
+    device::rms_norm_backward<V>(block, dx, rounded, gradient, parts, residual, x, weight, factors, rows, width);
 }
+__global__ void sum_rows_kernel(float* to, const float* parts, std::size_t groups, std::size_t rows, std::size_t width,
+                                bool adds) {
+    CudaBlock block;
+    device::sum_rows(block, to, parts, groups, rows, width, adds);
+}
+template <int V>
 __global__ void softmax_cross_entropy_kernel(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                                              std::size_t vocabulary) {
     CudaBlock block;
-    device::softmax_cross_entropy(block, logits, losses, targets, rows, vocabulary);
+    device::softmax_cross_entropy<V>(block, logits, losses, targets, rows, vocabulary);
 }
+template <int V>
 __global__ void swiglu_kernel(Bf16* out, const Bf16* gate_up, std::size_t rows, std::size_t hidden) {
     CudaBlock block;
-    device::swiglu(block, out, gate_up, rows, hidden);
+    device::swiglu<V>(block, out, gate_up, rows, hidden);
 }
+template <int V>
 __global__ void swiglu_backward_kernel(Bf16* gate_up, Bf16* gradient, std::size_t rows, std::size_t hidden) {
     CudaBlock block;
-    device::swiglu_backward(block, gate_up, gradient, rows, hidden);
+    device::swiglu_backward<V>(block, gate_up, gradient, rows, hidden);
 }
-__global__ void rotary_kernel(Bf16* qkv, const float* table, std::size_t rows, RotaryShape shape, float query_scale,
-                              bool back) {
+template <int P>
+__global__ void rotary_kernel(Bf16* qkv, const float* table, std::size_t rows, RotaryShape shape, float query_scale) {
     CudaBlock block;
-    device::rotary(block, qkv, table, rows, shape, query_scale, back);
+    device::rotary<P>(block, qkv, table, rows, shape, query_scale);
 }
+template <int P>
+__global__ void rotary_backward_kernel(Bf16* qkv, const Bf16* query, const Bf16* key, const Bf16* value,
+                                       const float* table, std::size_t rows, RotaryShape shape, float query_scale) {
+    CudaBlock block;
+    device::rotary_backward<P>(block, qkv, query, key, value, table, rows, shape, query_scale);
+}
+template <int V>
 __global__ void adamw_kernel(float* weights, Bf16* working, const float* gradient, float* m, float* v, std::size_t n,
                              AdamWStep step) {
     CudaBlock block;
-    device::adamw(block, weights, working, gradient, m, v, n, step);
+    device::adamw<V>(block, weights, working, gradient, m, v, n, step);
 }
+template <int V>
 __global__ void accumulate_kernel(float* to, const Bf16* from, std::size_t n) {
     CudaBlock block;
-    device::accumulate(block, to, from, n);
+    device::accumulate<V>(block, to, from, n);
 }
+template <int V>
 __global__ void pack_kernel(Bf16* to, const float* from, float factor, std::size_t n) {
     CudaBlock block;
-    device::pack(block, to, from, factor, n);
+    device::pack<V>(block, to, from, factor, n);
 }
+template <int V>
 __global__ void encode_int8_kernel(std::int8_t* to, float* scales, const float* values, float* residual,
                                    std::size_t rows, std::size_t width) {
     CudaBlock block;
-    device::encode_int8(block, to, scales, values, residual, rows, width);
+    device::encode_int8<V>(block, to, scales, values, residual, rows, width);
 }
+template <int V>
 __global__ void add_int8_kernel(float* to, const std::int8_t* from, const float* scales, std::size_t rows,
                                 std::size_t width) {
     CudaBlock block;
-    device::add_int8(block, to, from, scales, rows, width);
+    device::add_int8<V>(block, to, from, scales, rows, width);
 }
 
 unsigned blocks_of(std::size_t units) { return static_cast<unsigned>(units < most_blocks ? units : most_blocks); }
-unsigned blocks_of_elements(std::size_t n) { return blocks_of((n + element_threads - 1) / element_threads); }
+/// For elements of which each thread takes `each` at once.
+unsigned blocks_of_elements(std::size_t n, int each) {
+    const std::size_t threads = (n + static_cast<std::size_t>(each) - 1) / static_cast<std::size_t>(each);
+    return blocks_of((threads + element_threads - 1) / element_threads);
+}
 
 /// Nothing is launched for no work: CUDA refuses grids without blocks.
 template <class Kernel, class... Arguments>
@@ -99,73 +129,140 @@ int launch(unsigned blocks, int threads, Stream stream, Kernel kernel, Arguments
 
 }  // namespace
 
-int rms_norm(Bf16* normed, float* factors, Bf16* sum, const Bf16* x, const Bf16* weight, std::size_t rows,
-             std::size_t width, float epsilon, Stream stream) {
-    return launch(blocks_of(rows), row_threads, stream, rms_norm_kernel, normed, factors, sum, x, weight, rows, width,
-                  epsilon);
+int rms_norm(Bf16* normed, float* factors, float* sum, const float* x, const Bf16* added, const float* weight,
+             std::size_t rows, std::size_t width, float epsilon, Stream stream) {
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of(rows), row_threads, stream, rms_norm_kernel<decltype(v)::value>, normed, factors,
+                          sum, x, added, weight, rows, width, epsilon);
+        },
+        width, normed, sum, x, added, weight);
 }
 
-std::size_t rms_norm_workspace(std::size_t, std::size_t width) { return chunks * width; }
+std::size_t rms_norm_workspace(std::size_t width) { return (norm_blocks + norm_groups) * width; }
 
-int rms_norm_backward(Bf16* dx, Bf16* gradient, float* weight_gradient, const Bf16* residual, const Bf16* x,
-                      const Bf16* weight, const float* factors, std::size_t rows, std::size_t width, float* workspace,
-                      Stream stream) {
-    const std::size_t tiles = (width + row_threads - 1) / row_threads;
-    if (const int error = launch(blocks_of(rows ? chunks * tiles : 0), row_threads, stream, weight_parts_kernel,
-                                 workspace, gradient, x, factors, rows, width))
-        return error;
-    if (const int error = launch(blocks_of_elements(rows ? width : 0), element_threads, stream, add_rows_kernel,
-                                 weight_gradient, workspace, std::size_t{chunks}, width))
-        return error;
-    return launch(blocks_of(rows), row_threads, stream, rms_norm_backward_kernel, dx, gradient, residual, x, weight,
-                  factors, rows, width);
+int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gradient, const float* residual,
+                      const float* x, const float* weight, const float* factors, std::size_t rows, std::size_t width,
+                      float* workspace, Stream stream) {
+    if (rows == 0) return 0;
+    const std::size_t blocks = rows < norm_blocks ? rows : norm_blocks;
+    const int error = by_width(
+        [&](auto v) {
+            constexpr std::size_t each = device::norm_packs * decltype(v)::value;
+            int threads = row_threads;
+            while (threads < 1024 && each * static_cast<std::size_t>(threads) < width) threads *= 2;
+            if (each * static_cast<std::size_t>(threads) < width) return static_cast<int>(cudaErrorInvalidValue);
+            return launch(static_cast<unsigned>(blocks), threads, stream,
+                          rms_norm_backward_kernel<decltype(v)::value>, dx, rounded, gradient, workspace, residual, x,
+                          weight, factors, rows, width);
+        },
+        width, dx, rounded, gradient, residual, x, weight, workspace);
+    if (error) return error;
+    float* sums = workspace + norm_blocks * width;
+    const std::size_t groups = blocks < norm_groups ? blocks : norm_groups;
+    if (const int wrong = launch(blocks_of_elements(groups * width, 1), element_threads, stream, sum_rows_kernel, sums,
+                                 static_cast<const float*>(workspace), groups, blocks, width, false))
+        return wrong;
+    return launch(blocks_of_elements(width, 1), element_threads, stream, sum_rows_kernel, weight_gradient,
+                  static_cast<const float*>(sums), std::size_t{1}, groups, width, true);
 }
 
 int softmax_cross_entropy(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                           std::size_t vocabulary, Stream stream) {
-    return launch(blocks_of(rows), row_threads, stream, softmax_cross_entropy_kernel, logits, losses, targets, rows,
-                  vocabulary);
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of(rows), loss_threads, stream, softmax_cross_entropy_kernel<decltype(v)::value>,
+                          logits, losses, targets, rows, vocabulary);
+        },
+        vocabulary, logits);
 }
 
 int swiglu(Bf16* out, const Bf16* gate_up, std::size_t rows, std::size_t hidden, Stream stream) {
-    return launch(blocks_of_elements(rows * hidden), element_threads, stream, swiglu_kernel, out, gate_up, rows,
-                  hidden);
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of_elements(rows * hidden, v.value), element_threads, stream,
+                          swiglu_kernel<decltype(v)::value>, out, gate_up, rows, hidden);
+        },
+        hidden, out, gate_up);
 }
 
 int swiglu_backward(Bf16* gate_up, Bf16* gradient, std::size_t rows, std::size_t hidden, Stream stream) {
-    return launch(blocks_of_elements(rows * hidden), element_threads, stream, swiglu_backward_kernel, gate_up, gradient,
-                  rows, hidden);
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of_elements(rows * hidden, v.value), element_threads, stream,
+                          swiglu_backward_kernel<decltype(v)::value>, gate_up, gradient, rows, hidden);
+        },
+        hidden, gate_up, gradient);
 }
 
-int rotary(Bf16* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale, bool back,
+int rotary(Bf16* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale,
            Stream stream) {
-    return launch(blocks_of_elements(rows * shape.heads * shape.head_width), element_threads, stream, rotary_kernel,
-                  qkv, table, rows, shape, query_scale, back);
+    return by_width(
+        [&](auto v) {
+            constexpr int pairs = decltype(v)::value == 8 ? 4 : 1;
+            return launch(blocks_of_elements(rows * shape.heads * shape.head_width, pairs), element_threads, stream,
+                          rotary_kernel<pairs>, qkv, table, rows, shape, query_scale);
+        },
+        shape.head_width, qkv, table);
+}
+
+int rotary_backward(Bf16* qkv, const Bf16* query, const Bf16* key, const Bf16* value, const float* table,
+                    std::size_t rows, const RotaryShape& shape, float query_scale, Stream stream) {
+    return by_width(
+        [&](auto v) {
+            constexpr int pairs = decltype(v)::value == 8 ? 4 : 1;
+            return launch(blocks_of_elements(rows * shape.heads * shape.head_width / 2, pairs), element_threads, stream,
+                          rotary_backward_kernel<pairs>, qkv, query, key, value, table, rows, shape, query_scale);
+        },
+        shape.head_width, qkv, query, key, value, table);
 }
 
 int adamw(float* weights, Bf16* working, const float* gradient, float* m, float* v, std::size_t n,
           const AdamWStep& step, Stream stream) {
-    return launch(blocks_of_elements(n), element_threads, stream, adamw_kernel, weights, working, gradient, m, v, n,
-                  step);
+    return by_width(
+        [&](auto wide) {
+            return launch(blocks_of_elements(n, wide.value), element_threads, stream,
+                          adamw_kernel<decltype(wide)::value>, weights, working, gradient, m, v, n, step);
+        },
+        weights, working, gradient, m, v);
 }
 
 int accumulate(float* to, const Bf16* from, std::size_t n, Stream stream) {
-    return launch(blocks_of_elements(n), element_threads, stream, accumulate_kernel, to, from, n);
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of_elements(n, v.value), element_threads, stream,
+                          accumulate_kernel<decltype(v)::value>, to, from, n);
+        },
+        to, from);
 }
 
 int pack(Bf16* to, const float* from, float factor, std::size_t n, Stream stream) {
-    return launch(blocks_of_elements(n), element_threads, stream, pack_kernel, to, from, factor, n);
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of_elements(n, v.value), element_threads, stream, pack_kernel<decltype(v)::value>, to,
+                          from, factor, n);
+        },
+        to, from);
 }
 
 int encode_int8(std::int8_t* to, float* scales, const float* values, float* residual, std::size_t rows,
                 std::size_t width, Stream stream) {
-    return launch(blocks_of(rows), row_threads, stream, encode_int8_kernel, to, scales, values, residual, rows, width);
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of(rows), row_threads, stream, encode_int8_kernel<decltype(v)::value>, to, scales,
+                          values, residual, rows, width);
+        },
+        width, to, values, residual);
 }
 
 int add_int8(float* to, const std::int8_t* from, const float* scales, std::size_t rows, std::size_t width,
              Stream stream) {
-    return launch(blocks_of_elements(rows * width), element_threads, stream, add_int8_kernel, to, from, scales, rows,
-                  width);
+    return by_width(
+        [&](auto v) {
+            return launch(blocks_of_elements(rows * width, v.value), element_threads, stream,
+                          add_int8_kernel<decltype(v)::value>, to, from, scales, rows, width);
+        },
+        width, to, from);
 }
 
 }  // namespace skippipe::kernels::cuda

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The CUDA kernels behind plain functions: device pointers, sizes, a stream (a cudaStream_t). Each returns at once; an
 // error of the launch is returned as CUDA's own number, 0 where there is none. Matrices are [rows, width]; bf16 values
-// are their upper 16 bits. The formulas: rows.h and elements.h.
+// are their upper 16 bits. Fastest where widths are multiples of 8 and addresses of 16 bytes. The formulas: rows.h and
+// elements.h.
 #pragma once
 #include "kernels/cuda/elements.h"
 
@@ -11,16 +12,18 @@ using device::AdamWStep;
 using device::Bf16;
 using Stream = void*;
 
-/// factors [rows] are kept for the way back. Where `sum` is given, sum += x first, and the norm is that of sum.
-int rms_norm(Bf16* normed, float* factors, Bf16* sum, const Bf16* x, const Bf16* weight, std::size_t rows,
-             std::size_t width, float epsilon, Stream stream);
+/// factors [rows], where given, are kept for the way back. Where `added` is given, sum = x + added comes first, and the
+/// norm is that of sum, which may be x.
+int rms_norm(Bf16* normed, float* factors, float* sum, const float* x, const Bf16* added, const float* weight,
+             std::size_t rows, std::size_t width, float epsilon, Stream stream);
 /// How many floats rms_norm_backward needs to work in.
-std::size_t rms_norm_workspace(std::size_t rows, std::size_t width);
-/// dx = residual + the norm's input gradient; weight_gradient [width] is added to; `gradient` goes out as the normed
-/// values. dx may be residual.
-int rms_norm_backward(Bf16* dx, Bf16* gradient, float* weight_gradient, const Bf16* residual, const Bf16* x,
-                      const Bf16* weight, const float* factors, std::size_t rows, std::size_t width, float* workspace,
-                      Stream stream);
+std::size_t rms_norm_workspace(std::size_t width);
+/// dx = residual (null: none) + the norm's input gradient, `rounded` (may be null) the same; weight_gradient [width] is
+/// added to; `gradient` goes out as the normed values. dx may be residual. Rows of at most 16,384 values, 2,048 where
+/// their number is no multiple of 8; CUDA's "invalid value" (1) else.
+int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gradient, const float* residual,
+                      const float* x, const float* weight, const float* factors, std::size_t rows, std::size_t width,
+                      float* workspace, Stream stream);
 /// losses [rows] in nats; `logits` [rows, vocabulary] go out as the gradient of their sum.
 int softmax_cross_entropy(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                           std::size_t vocabulary, Stream stream);
@@ -29,9 +32,11 @@ int swiglu(Bf16* out, const Bf16* gate_up, std::size_t rows, std::size_t hidden,
 /// `gate_up` goes out as its own gradient, `gradient` as swiglu's result.
 int swiglu_backward(Bf16* gate_up, Bf16* gradient, std::size_t rows, std::size_t hidden, Stream stream);
 /// In place on qkv [rows, 3, heads, head_width]; table [2, sequence, head_width / 2]: cosines, then sines.
-int rotary(Bf16* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale, bool back,
-           Stream stream);
-/// A stage's n weights at once; `working` [n] are the rounded ones that forward and backward use.
+int rotary(Bf16* qkv, const float* table, std::size_t rows, const RotaryShape& shape, float query_scale, Stream stream);
+/// The gradient of qkv before it was turned, from those of query, key and value [rows, heads, head_width].
+int rotary_backward(Bf16* qkv, const Bf16* query, const Bf16* key, const Bf16* value, const float* table,
+                    std::size_t rows, const RotaryShape& shape, float query_scale, Stream stream);
+/// A stage's n weights at once; `working` [n] (may be null) are the rounded ones that forward and backward use.
 int adamw(float* weights, Bf16* working, const float* gradient, float* m, float* v, std::size_t n,
           const AdamWStep& step, Stream stream);
 /// to [n] += from.

@@ -1,177 +1,263 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Kernels over rows, a block a row at a time: RMSNorm, softmax with cross-entropy, gradients as int8. Matrices are
-// [rows, width], rows one after the other; T is float or Bf16, sums are fp32. The same formulas as kernels/norm.h,
-// kernels/cross_entropy.h and core/model/wire.h.
+// [rows, width], rows one after the other; T and X are float or Bf16, sums are fp32. The same formulas as
+// kernels/norm.h, kernels/cross_entropy.h and core/model/wire.h. V values next to each other are read and written at
+// once: where V is more than 1, it divides the width, and all addresses are multiples of 16 bytes. What a thread can
+// keep of a row it reads once.
 #pragma once
-#include "kernels/cuda/block.h"
+#include "kernels/cuda/elements.h"
 
 namespace skippipe::kernels::device {
 
 /// normed = x / sqrt(mean(x^2) + epsilon) * weight [width]; factors [rows], where given, are kept for the way back.
-/// Where `sum` is given, sum += x first, and the norm is that of sum.
-template <class Block, class T>
-SKIPPIPE_DEVICE void rms_norm(Block& block, T* normed, float* factors, T* sum, const T* x, const T* weight,
-                              std::size_t rows, std::size_t width, float epsilon) {
-    const auto thread = static_cast<std::size_t>(block.thread()), threads = static_cast<std::size_t>(block.threads());
+/// Where `added` is given, sum = x + added comes first, and the norm is that of sum, which may be x.
+template <int V, class Block, class X, class T>
+SKIPPIPE_DEVICE void rms_norm(Block& block, T* normed, float* factors, X* sum, const X* x, const T* added,
+                              const float* weight, std::size_t rows, std::size_t width, float epsilon) {
+    constexpr int kept = 2;
+    const auto first = static_cast<std::size_t>(block.thread()) * V;
+    const auto step = static_cast<std::size_t>(block.threads()) * V;
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
          row += static_cast<std::size_t>(block.blocks())) {
-        const T* from = x + row * width;
-        T* added = sum ? sum + row * width : nullptr;
+        const std::size_t start = row * width;
         float squares = 0;
-        for (std::size_t i = thread; i < width; i += threads) {
-            if (added) store(added, i, load(from, i) + load(added, i));
-            const float value = added ? load(added, i) : load(from, i);
-            squares += value * value;
-        }
+        const auto summed = [&](std::size_t i) {
+            auto values = load_pack<V>(x, start + i);
+            if (added) {
+                const auto more = load_pack<V>(added, start + i);
+                SKIPPIPE_UNROLL
+                for (int k = 0; k < V; ++k) values.at[k] += more.at[k];
+                store_pack<V>(sum, start + i, values);
+            }
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) squares += values.at[k] * values.at[k];
+            return values;
+        };
+        Pack<V> values[kept];
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < kept; ++k)
+            if (first + k * step < width) values[k] = summed(first + k * step);
+        for (std::size_t i = first + kept * step; i < width; i += step) summed(i);
         const float factor = 1 / sqrtf(reduce(block, squares, Sum{}) / static_cast<float>(width) + epsilon);
-        if (factors && thread == 0) factors[row] = factor;
-        for (std::size_t i = thread; i < width; i += threads) {
-            const float value = added ? load(added, i) : load(from, i);
-            store(normed + row * width, i, value * factor * load(weight, i));
-        }
+        if (factors && first == 0) factors[row] = factor;
+        const auto finish = [&](std::size_t i, Pack<V> pack) {
+            const auto scale = load_pack<V>(weight, i);
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) pack.at[k] *= factor * scale.at[k];
+            store_pack<V>(normed, start + i, pack);
+        };
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < kept; ++k)
+            if (first + k * step < width) finish(first + k * step, values[k]);
+        for (std::size_t i = first + kept * step; i < width; i += step)
+            finish(i, load_pack<V>(added ? sum : x, start + i));
     }
 }
 
-/// parts [chunks, width]: the weight gradient over a share of the rows each. `gradient` is that of the normed values.
-/// Comes before rms_norm_backward, which overwrites it; add_rows sums the parts.
-template <class Block, class T>
-SKIPPIPE_DEVICE void rms_norm_weight_parts(Block& block, float* parts, const T* gradient, const T* x,
-                                           const float* factors, std::size_t rows, std::size_t width,
-                                           std::size_t chunks) {
-    const auto threads = static_cast<std::size_t>(block.threads());
-    const std::size_t tiles = (width + threads - 1) / threads;
-    for (auto unit = static_cast<std::size_t>(block.index()); unit < chunks * tiles;
-         unit += static_cast<std::size_t>(block.blocks())) {
-        const std::size_t chunk = unit / tiles,
-                          column = unit % tiles * threads + static_cast<std::size_t>(block.thread());
-        if (column >= width) continue;
-        float sum = 0;
-        for (std::size_t row = rows * chunk / chunks; row < rows * (chunk + 1) / chunks; ++row)
-            sum += load(gradient, row * width + column) * load(x, row * width + column) * factors[row];
-        parts[chunk * width + column] = sum;
-    }
-}
+/// Packs of a row that a thread has in rms_norm_backward: the widest row has so many for each thread.
+inline constexpr int norm_packs = 2;
 
-/// to [width] += the rows of parts, first to last.
-template <class Block>
-SKIPPIPE_DEVICE void add_rows(Block& block, float* to, const float* parts, std::size_t rows, std::size_t width) {
-    for (std::size_t i = first_element(block); i < width; i += all_threads(block)) {
-        float sum = to[i];
-        for (std::size_t row = 0; row < rows; ++row) sum += parts[row * width + i];
-        to[i] = sum;
-    }
-}
-
-/// dx = residual + the norm's input gradient. `gradient` comes in as the gradient of the normed values and goes out as
-/// the normed values themselves. dx may be residual.
-template <class Block, class T>
-SKIPPIPE_DEVICE void rms_norm_backward(Block& block, T* dx, T* gradient, const T* residual, const T* x, const T* weight,
-                                       const float* factors, std::size_t rows, std::size_t width) {
-    const auto thread = static_cast<std::size_t>(block.thread()), threads = static_cast<std::size_t>(block.threads());
+/// dx = residual (null: none) + the norm's input gradient; `rounded`, where given, is dx as T. `gradient` comes in as
+/// the gradient of the normed values and goes out as the normed values themselves. dx may be residual. parts
+/// [blocks, width]: the weight gradient over the rows of each block; sum_rows sums them. width <= norm_packs x V x
+/// threads.
+template <int V, class Block, class X, class T>
+SKIPPIPE_DEVICE void rms_norm_backward(Block& block, X* dx, T* rounded, T* gradient, float* parts, const X* residual,
+                                       const X* x, const float* weight, const float* factors, std::size_t rows,
+                                       std::size_t width) {
+    const auto first = static_cast<std::size_t>(block.thread()) * V;
+    const auto step = static_cast<std::size_t>(block.threads()) * V;
+    Pack<V> sums[norm_packs] = {}, scales[norm_packs], slopes[norm_packs], values[norm_packs];
+    SKIPPIPE_UNROLL
+    for (int k = 0; k < norm_packs; ++k)
+        if (first + k * step < width) scales[k] = load_pack<V>(weight, first + k * step);
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
          row += static_cast<std::size_t>(block.blocks())) {
         const std::size_t start = row * width;
         float product = 0;
-        for (std::size_t i = thread; i < width; i += threads)
-            product += load(gradient, start + i) * load(weight, i) * load(x, start + i);
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < norm_packs; ++k) {
+            if (first + k * step >= width) continue;
+            slopes[k] = load_pack<V>(gradient, start + first + k * step);
+            values[k] = load_pack<V>(x, start + first + k * step);
+            SKIPPIPE_UNROLL
+            for (int i = 0; i < V; ++i) product += slopes[k].at[i] * scales[k].at[i] * values[k].at[i];
+        }
         const float factor = factors[row];
         const float share = reduce(block, product, Sum{}) * factor * factor * factor / static_cast<float>(width);
-        for (std::size_t i = thread; i < width; i += threads) {
-            const float value = load(x, start + i), scale = load(weight, i);
-            const float slope = factor * load(gradient, start + i) * scale - value * share;
-            store(dx, start + i, load(residual, start + i) + slope);
-            store(gradient, start + i, value * factor * scale);
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < norm_packs; ++k) {
+            const std::size_t at = start + first + k * step;
+            if (first + k * step >= width) continue;
+            Pack<V> out = {}, normed;
+            if (residual) out = load_pack<V>(residual, at);
+            SKIPPIPE_UNROLL
+            for (int i = 0; i < V; ++i) {
+                const float slope = factor * slopes[k].at[i], value = values[k].at[i];
+                sums[k].at[i] += slope * value;
+                out.at[i] += slope * scales[k].at[i] - value * share;
+                normed.at[i] = value * factor * scales[k].at[i];
+            }
+            store_pack<V>(dx, at, out);
+            if (rounded) store_pack<V>(rounded, at, out);
+            store_pack<V>(gradient, at, normed);
         }
     }
+    SKIPPIPE_UNROLL
+    for (int k = 0; k < norm_packs; ++k)
+        if (first + k * step < width)
+            store_pack<V>(parts, static_cast<std::size_t>(block.index()) * width + first + k * step, sums[k]);
 }
 
-/// Largest value of some and the sum of e^(value - largest), which join without a second look at the values.
-struct Exponentials {
-    float largest, sum;
-    SKIPPIPE_DEVICE void add(const Exponentials& other) {
-        if (other.sum == 0) return;
-        const float most = Maximum{}(largest, other.largest);
-        sum = (sum == 0 ? 0 : sum * expf(largest - most)) + other.sum * expf(other.largest - most);
-        largest = most;
-    }
-};
-
+/// to [groups, width]: the sums over each group of the rows of parts, first to last; added to it where `adds`.
 template <class Block>
-SKIPPIPE_DEVICE Exponentials reduce(Block& block, Exponentials value) {
-    for (int mask = warp / 2; mask > 0; mask /= 2) {
-        const Exponentials other{block.shuffle_xor(value.largest, mask), block.shuffle_xor(value.sum, mask)};
-        // Both threads of a pair join in one order, so that they agree to the bit.
-        Exponentials first = block.thread() & mask ? other : value;
-        first.add(block.thread() & mask ? value : other);
-        value = first;
+SKIPPIPE_DEVICE void sum_rows(Block& block, float* to, const float* parts, std::size_t groups, std::size_t rows,
+                              std::size_t width, bool adds) {
+    for (std::size_t i = first_element(block); i < groups * width; i += all_threads(block)) {
+        const std::size_t group = i / width, column = i - group * width;
+        float sum = adds ? to[i] : 0;
+        for (std::size_t row = rows * group / groups; row < rows * (group + 1) / groups; ++row)
+            sum += parts[row * width + column];
+        to[i] = sum;
     }
-    float* of_warps = block.scratch();
-    if (block.thread() % warp == 0) {
-        of_warps[2 * (block.thread() / warp)] = value.largest;
-        of_warps[2 * (block.thread() / warp) + 1] = value.sum;
-    }
-    block.sync();
-    value = {of_warps[0], of_warps[1]};
-    for (int i = 1; i < block.threads() / warp; ++i) value.add({of_warps[2 * i], of_warps[2 * i + 1]});
-    block.sync();  // before anybody writes there again
-    return value;
 }
 
 /// losses [rows] in nats; `logits` [rows, vocabulary] go out as the gradient of the sum of the losses, softmax -
-/// one-hot. targets in [0, vocabulary). The logits are read twice and written once.
-template <class Block, class T>
+/// one-hot. targets in [0, vocabulary).
+template <int V, class Block, class T>
 SKIPPIPE_DEVICE void softmax_cross_entropy(Block& block, T* logits, float* losses, const std::int64_t* targets,
                                            std::size_t rows, std::size_t vocabulary) {
-    const auto thread = static_cast<std::size_t>(block.thread()), threads = static_cast<std::size_t>(block.threads());
+    constexpr int kept = 8;
+    const auto first = static_cast<std::size_t>(block.thread()) * V;
+    const auto step = static_cast<std::size_t>(block.threads()) * V;
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
          row += static_cast<std::size_t>(block.blocks())) {
         T* values = logits + row * vocabulary;
-        Exponentials mine{-INFINITY, 0};
-        for (std::size_t i = thread; i < vocabulary; i += threads) mine.add({load(values, i), 1});
-        const Exponentials all = reduce(block, mine);
-        const float inverse = 1 / all.sum;
-        for (std::size_t i = thread; i < vocabulary; i += threads) {
-            const float value = load(values, i);
-            const bool target = i == static_cast<std::size_t>(targets[row]);
-            if (target) losses[row] = logf(all.sum) + all.largest - value;
-            store(values, i, expf(value - all.largest) * inverse - (target ? 1.0f : 0.0f));
-        }
+        Raw<V, T> raw[kept];
+        const auto each = [&](auto work) {
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < kept; ++k)
+                if (first + k * step < vocabulary) work(first + k * step, unpack(raw[k]));
+            for (std::size_t i = first + kept * step; i < vocabulary; i += step) work(i, load_pack<V>(values, i));
+        };
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < kept; ++k)
+            if (first + k * step < vocabulary) raw[k] = load_raw<V>(values, first + k * step);
+        float mine = -INFINITY;
+        each([&](std::size_t, const Pack<V>& pack) {
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) mine = Maximum{}(mine, pack.at[k]);
+        });
+        const float largest = reduce(block, mine, Maximum{});
+        float part = 0;
+        each([&](std::size_t, const Pack<V>& pack) {
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) part += exp2f((pack.at[k] - largest) * log2_of_e);
+        });
+        const float sum = reduce(block, part, Sum{}), inverse = 1 / sum;
+        const auto target = static_cast<std::size_t>(targets[row]);
+        if (target % step / V * V == first) losses[row] = logf(sum) + largest - load(values, target);
+        each([&](std::size_t i, Pack<V> pack) {
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) {
+                pack.at[k] = exp2f((pack.at[k] - largest) * log2_of_e) * inverse;
+                if (i + static_cast<std::size_t>(k) == target) pack.at[k] -= 1;
+            }
+            store_pack<V>(values, i, pack);
+        });
     }
+}
+
+/// V whole numbers next to each other, read and written at once; at an address that V divides.
+template <int V>
+struct alignas(V) Bytes {
+    std::int8_t at[V];
+};
+template <int V>
+SKIPPIPE_DEVICE Bytes<V> load_bytes(const std::int8_t* from) {
+#if defined(__CUDA_ARCH__)
+    return *reinterpret_cast<const Bytes<V>*>(from);
+#else
+    Bytes<V> bytes;
+    __builtin_memcpy(&bytes, from, sizeof bytes);
+    return bytes;
+#endif
+}
+template <int V>
+SKIPPIPE_DEVICE void store_bytes(std::int8_t* to, const Bytes<V>& bytes) {
+#if defined(__CUDA_ARCH__)
+    *reinterpret_cast<Bytes<V>*>(to) = bytes;
+#else
+    __builtin_memcpy(to, &bytes, sizeof bytes);
+#endif
 }
 
 /// A row of whole numbers and its scale: value = scale x int8, scale = largest |value| / 127. `residual` [rows, width]
 /// is added before and holds afterwards what rounding took away. A row with a value that is no finite number decodes to
 /// such, and leaves no residual.
-template <class Block>
+template <int V, class Block>
 SKIPPIPE_DEVICE void encode_int8(Block& block, std::int8_t* to, float* scales, const float* values, float* residual,
                                  std::size_t rows, std::size_t width) {
     constexpr float shift = 12582912;  // 1.5 x 2^23: beyond it floats are whole numbers
-    const auto thread = static_cast<std::size_t>(block.thread()), threads = static_cast<std::size_t>(block.threads());
+    constexpr int kept = 4;
+    const auto first = static_cast<std::size_t>(block.thread()) * V;
+    const auto step = static_cast<std::size_t>(block.threads()) * V;
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
          row += static_cast<std::size_t>(block.blocks())) {
         const std::size_t start = row * width;
+        const auto due = [&](std::size_t i) {
+            auto pack = load_pack<V>(values, start + i);
+            if (!residual) return pack;
+            const auto left = load_pack<V>(residual, start + i);
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) pack.at[k] += left.at[k];
+            return pack;
+        };
         float mine = 0;
-        for (std::size_t i = thread; i < width; i += threads)
-            mine = Maximum{}(mine, fabsf(residual ? values[start + i] + residual[start + i] : values[start + i]));
+        const auto look = [&](const Pack<V>& pack) {
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) mine = Maximum{}(mine, fabsf(pack.at[k]));
+        };
+        Pack<V> packs[kept];
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < kept; ++k)
+            if (first + k * step < width) look(packs[k] = due(first + k * step));
+        for (std::size_t i = first + kept * step; i < width; i += step) look(due(i));
         const float largest = reduce(block, mine, Maximum{});
         const bool finite = largest - largest == 0;
         const float scale = largest / 127, inverse = scale > 1.17549435e-38f ? 1 / scale : 0;
-        if (thread == 0) scales[row] = finite ? scale : NAN;
-        for (std::size_t i = thread; i < width; i += threads) {
-            const float value = residual ? values[start + i] + residual[start + i] : values[start + i];
-            const float whole = fminf(fmaxf((value * inverse + shift) - shift, -127), 127);
-            to[start + i] = finite ? static_cast<std::int8_t>(whole) : std::int8_t{1};
-            if (residual) residual[start + i] = finite ? value - scale * whole : 0;
-        }
+        if (first == 0) scales[row] = finite ? scale : NAN;
+        const auto finish = [&](std::size_t i, Pack<V> pack) {
+            Bytes<V> bytes;
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) {
+                const float whole = fminf(fmaxf((pack.at[k] * inverse + shift) - shift, -127), 127);
+                bytes.at[k] = finite ? static_cast<std::int8_t>(whole) : std::int8_t{1};
+                pack.at[k] = finite ? pack.at[k] - scale * whole : 0;
+            }
+            store_bytes(to + start + i, bytes);
+            if (residual) store_pack<V>(residual, start + i, pack);
+        };
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < kept; ++k)
+            if (first + k * step < width) finish(first + k * step, packs[k]);
+        for (std::size_t i = first + kept * step; i < width; i += step) finish(i, due(i));
     }
 }
 
 /// to += what encode_int8 made.
-template <class Block>
+template <int V, class Block>
 SKIPPIPE_DEVICE void add_int8(Block& block, float* to, const std::int8_t* from, const float* scales, std::size_t rows,
                               std::size_t width) {
-    for (std::size_t i = first_element(block); i < rows * width; i += all_threads(block))
-        to[i] += scales[i / width] * static_cast<float>(from[i]);
+    const std::size_t each = width / V;
+    for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
+        auto sum = load_pack<V>(to, i * V);
+        const float scale = scales[i / each];
+        const auto bytes = load_bytes<V>(from + i * V);
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < V; ++k) sum.at[k] += scale * static_cast<float>(bytes.at[k]);
+        store_pack<V>(to, i * V, sum);
+    }
 }
 
 }  // namespace skippipe::kernels::device

@@ -116,7 +116,8 @@ void launch(const gpu::Case& one, const gpu::Pointers& pointers, DeviceQueue& qu
 
 /// Odd shapes, both ways: the same source by nvcc and on this machine.
 void kernels_agree(Table& table, const std::optional<Device>& device) {
-    for (const auto& one : gpu::kernel_cases(37, 129)) {
+    for (const std::size_t width : {129, 136})
+        for (const auto& one : gpu::kernel_cases(37, width)) {
         const auto goal = "at most 0.01 off";  // a bf16 has 8 bits
         if (!device || !one.launch) {
             table.measure(one.name + ": nvcc's against this machine's", goal, [&] {

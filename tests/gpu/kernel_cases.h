@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/rng.h"
@@ -21,12 +22,13 @@
 namespace skippipe::gpu {
 
 using kernels::device::AdamWStep;
+using kernels::RotaryShape;
 using kernels::device::Bf16;
 using testing::EmulatedBlock;
 
-enum class Type { f32, bf16, int8, int64 };
+enum class Type { f32, bf16, int8, int64, none };  ///< none: to work in, nobody reads it afterwards
 inline std::size_t size_of(Type type) {
-    return type == Type::f32 ? 4 : type == Type::bf16 ? 2 : type == Type::int8 ? 1 : 8;
+    return type == Type::f32 ? 4 : type == Type::bf16 ? 2 : type == Type::int64 ? 8 : 1;
 }
 
 struct Array {
@@ -42,7 +44,8 @@ struct Array {
             }
             case Type::bf16: return kernels::device::load(reinterpret_cast<const Bf16*>(bytes.data()), i);
             case Type::int8: return static_cast<double>(static_cast<std::int8_t>(bytes[i]));
-            case Type::int64: break;
+            case Type::int64:
+            case Type::none: break;
         }
         return 0;
     }
@@ -72,6 +75,7 @@ struct Case {
     double bytes = 0;  ///< read and written at least
     std::function<int(const Pointers&, void* stream)> launch;
     std::function<void(EmulatedBlock&, const Pointers&)> emulate;
+    std::function<void(testing::BlockEmulator&, const Pointers&)> emulate_all = {};  ///< instead: several launches
 };
 
 inline float* f32(std::byte* p) { return reinterpret_cast<float*>(p); }
@@ -85,6 +89,27 @@ inline std::int64_t* int64(std::byte* p) { return reinterpret_cast<std::int64_t*
 #define SKIPPIPE_GPU_LAUNCH(...) nullptr
 #endif
 
+/// Heads of 64 values, as many as fit into the width, but one at the least; positions up to 64.
+inline RotaryShape turn_shape(std::size_t width) {
+    return {.sequence = 64, .heads = std::max<std::size_t>(width / 64, 1), .head_width = 64};
+}
+inline std::size_t turns(std::size_t width) { return turn_shape(width).heads * 64; }
+
+/// RMSNorm's way back and its sums, as launch.cu has them.
+inline void norm_backward(testing::BlockEmulator& emulator, const Pointers& p, std::size_t rows, std::size_t width) {
+    constexpr int blocks = 3, threads = 256;
+    const auto run = [&](auto v) {
+        emulator.launch(blocks, threads, [&](EmulatedBlock& block) {
+            kernels::device::rms_norm_backward<v.value>(block, f32(p[0]), bf16(p[1]), bf16(p[2]), f32(p[8]), f32(p[4]),
+                                                        f32(p[5]), f32(p[6]), f32(p[7]), rows, width);
+        });
+    };
+    width % 8 == 0 ? run(std::integral_constant<int, 8>()) : run(std::integral_constant<int, 1>());
+    emulator.launch(1, threads, [&](EmulatedBlock& block) {
+        kernels::device::sum_rows(block, f32(p[3]), f32(p[8]), 1, blocks, width, true);
+    });
+}
+
 /// Over matrices of so many rows and columns.
 inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width) {
     namespace device = kernels::device;
@@ -93,38 +118,73 @@ inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width) {
     const AdamWStep step{1e-3f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.5f, 1 / (1 - 0.9f), 1 / (1 - 0.95f)};
     const auto random = [](Type type, std::size_t count) { return random_array(type, count, count + 7); };
     std::vector<Case> cases;
+    const auto wide = [=](const auto& with) {  // as the launch does
+        return [=](EmulatedBlock& block, const Pointers& p) {
+            width % 8 == 0 ? with(std::integral_constant<int, 8>(), block, p)
+                           : with(std::integral_constant<int, 1>(), block, p);
+        };
+    };
     cases.push_back({"RMSNorm",
-                     {random(Type::bf16, n), random(Type::f32, rows), random(Type::bf16, n), random(Type::bf16, width)},
-                     4 * values,
-                     SKIPPIPE_GPU_LAUNCH(
-                         rms_norm(bf16(p[0]), f32(p[1]), nullptr, bf16(p[2]), bf16(p[3]), rows, width, 1e-5f, stream)),
+                     {random(Type::bf16, n), random(Type::f32, rows), random(Type::f32, n), random(Type::f32, n),
+                      random(Type::bf16, n), random(Type::f32, width)},
+                     12 * values,
+                     SKIPPIPE_GPU_LAUNCH(rms_norm(bf16(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), bf16(p[4]), f32(p[5]),
+                                                  rows, width, 1e-5f, stream)),
+                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                         device::rms_norm<v.value>(block, bf16(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), bf16(p[4]),
+                                                   f32(p[5]), rows, width, 1e-5f);
+                     })});
+    cases.push_back(
+        {"RMSNorm, backward",
+         {random(Type::f32, n), random(Type::bf16, n), random(Type::bf16, n), random(Type::f32, width),
+          random(Type::f32, n), random(Type::f32, n), random(Type::f32, width), random(Type::f32, rows),
+          {Type::none, std::vector<std::byte>(528 * width * sizeof(float))}},
+         18 * values,
+         SKIPPIPE_GPU_LAUNCH(rms_norm_backward(f32(p[0]), bf16(p[1]), bf16(p[2]), f32(p[3]), f32(p[4]), f32(p[5]),
+                                               f32(p[6]), f32(p[7]), rows, width, f32(p[8]), stream)),
+         {},
+         [=](testing::BlockEmulator& emulator, const Pointers& p) { norm_backward(emulator, p, rows, width); }});
+    cases.push_back({"rotary",
+                     {random(Type::bf16, 3 * rows * turns(width)), random(Type::f32, 64 * 64)},
+                     8 * static_cast<double>(rows * turns(width)),
+                     SKIPPIPE_GPU_LAUNCH(rotary(bf16(p[0]), f32(p[1]), rows, turn_shape(width), 0.125f, stream)),
                      [=](EmulatedBlock& block, const Pointers& p) {
-                         device::rms_norm<EmulatedBlock, Bf16>(block, bf16(p[0]), f32(p[1]), nullptr, bf16(p[2]),
-                                                               bf16(p[3]), rows, width, 1e-5f);
+                         device::rotary<4>(block, bf16(p[0]), f32(p[1]), rows, turn_shape(width), 0.125f);
+                     }});
+    cases.push_back({"rotary, backward",
+                     {random(Type::bf16, 3 * rows * turns(width)), random(Type::bf16, rows * turns(width)),
+                      random(Type::bf16, rows * turns(width)), random(Type::bf16, rows * turns(width)),
+                      random(Type::f32, 64 * 64)},
+                     12 * static_cast<double>(rows * turns(width)),
+                     SKIPPIPE_GPU_LAUNCH(rotary_backward(bf16(p[0]), bf16(p[1]), bf16(p[2]), bf16(p[3]), f32(p[4]),
+                                                         rows, turn_shape(width), 0.125f, stream)),
+                     [=](EmulatedBlock& block, const Pointers& p) {
+                         device::rotary_backward<4>(block, bf16(p[0]), bf16(p[1]), bf16(p[2]), bf16(p[3]), f32(p[4]),
+                                                    rows, turn_shape(width), 0.125f);
                      }});
     cases.push_back(
         {"softmax, cross-entropy",
          {random(Type::bf16, n), random(Type::f32, rows),
           random_array(Type::int64, rows, 3, static_cast<std::int64_t>(width))},
-         6 * values,
+         4 * values,
          SKIPPIPE_GPU_LAUNCH(softmax_cross_entropy(bf16(p[0]), f32(p[1]), int64(p[2]), rows, width, stream)),
-         [=](EmulatedBlock& block, const Pointers& p) {
-             device::softmax_cross_entropy<EmulatedBlock, Bf16>(block, bf16(p[0]), f32(p[1]), int64(p[2]), rows, width);
-         }});
+         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+             device::softmax_cross_entropy<v.value>(block, bf16(p[0]), f32(p[1]), int64(p[2]), rows, width);
+         })});
     cases.push_back({"SwiGLU",
                      {random(Type::bf16, n), random(Type::bf16, 2 * n)},
                      6 * values,
                      SKIPPIPE_GPU_LAUNCH(swiglu(bf16(p[0]), bf16(p[1]), rows, width, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::swiglu<EmulatedBlock, Bf16>(block, bf16(p[0]), bf16(p[1]), rows, width);
-                     }});
+                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                         device::swiglu<v.value>(block, bf16(p[0]), bf16(p[1]), rows, width);
+                     })});
     cases.push_back({"SwiGLU, backward",
                      {random(Type::bf16, 2 * n), random(Type::bf16, n)},
                      12 * values,
                      SKIPPIPE_GPU_LAUNCH(swiglu_backward(bf16(p[0]), bf16(p[1]), rows, width, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::swiglu_backward<EmulatedBlock, Bf16>(block, bf16(p[0]), bf16(p[1]), rows, width);
-                     }});
+                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                         device::swiglu_backward<v.value>(block, bf16(p[0]), bf16(p[1]), rows, width);
+                     })});
     auto positive = random(Type::f32, n);
     for (std::size_t i = 0; i < n; ++i) f32(positive.bytes.data())[i] = std::abs(f32(positive.bytes.data())[i]);
     cases.push_back(
@@ -132,37 +192,37 @@ inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width) {
          {random(Type::f32, n), random(Type::bf16, n), random(Type::f32, n), random(Type::f32, n), positive},
          30 * values,
          SKIPPIPE_GPU_LAUNCH(adamw(f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step, stream)),
-         [=](EmulatedBlock& block, const Pointers& p) {
-             device::adamw(block, f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step);
-         }});
+         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+             device::adamw<v.value>(block, f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step);
+         })});
     cases.push_back({"accumulate",
                      {random(Type::f32, n), random(Type::bf16, n)},
                      10 * values,
                      SKIPPIPE_GPU_LAUNCH(accumulate(f32(p[0]), bf16(p[1]), n, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::accumulate<EmulatedBlock, Bf16>(block, f32(p[0]), bf16(p[1]), n);
-                     }});
+                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                         device::accumulate<v.value>(block, f32(p[0]), bf16(p[1]), n);
+                     })});
     cases.push_back({"pack",
                      {random(Type::bf16, n), random(Type::f32, n)},
                      6 * values,
                      SKIPPIPE_GPU_LAUNCH(pack(bf16(p[0]), f32(p[1]), 0.25f, n, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::pack<EmulatedBlock, Bf16>(block, bf16(p[0]), f32(p[1]), 0.25f, n);
-                     }});
+                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                         device::pack<v.value>(block, bf16(p[0]), f32(p[1]), 0.25f, n);
+                     })});
     cases.push_back({"int8 with error feedback",
                      {random(Type::int8, n), random(Type::f32, rows), random(Type::f32, n), random(Type::f32, n)},
                      13 * values,
                      SKIPPIPE_GPU_LAUNCH(encode_int8(int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::encode_int8(block, int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width);
-                     }});
+                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                         device::encode_int8<v.value>(block, int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width);
+                     })});
     cases.push_back({"add int8",
                      {random(Type::f32, n), random(Type::int8, n), random(Type::f32, rows)},
                      9 * values,
                      SKIPPIPE_GPU_LAUNCH(add_int8(f32(p[0]), int8(p[1]), f32(p[2]), rows, width, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::add_int8(block, f32(p[0]), int8(p[1]), f32(p[2]), rows, width);
-                     }});
+                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                         device::add_int8<v.value>(block, f32(p[0]), int8(p[1]), f32(p[2]), rows, width);
+                     })});
     return cases;
 }
 #undef SKIPPIPE_GPU_LAUNCH
@@ -183,7 +243,10 @@ inline std::vector<Array> emulated(Case one, std::uint64_t seed) {
     Pointers pointers;
     for (auto& array : one.arrays) pointers.push_back(array.bytes.data());
     testing::BlockEmulator emulator(seed);
-    emulator.launch(3, 64, [&](EmulatedBlock& block) { one.emulate(block, pointers); });
+    if (one.emulate_all)
+        one.emulate_all(emulator, pointers);
+    else
+        emulator.launch(3, 64, [&](EmulatedBlock& block) { one.emulate(block, pointers); });
     return one.arrays;
 }
 
