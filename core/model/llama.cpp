@@ -2,10 +2,12 @@
 #include "core/model/llama.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numbers>
+#include <thread>
 
 #include <fmt/format.h>
 #include <torch/cuda.h>
@@ -160,10 +162,20 @@ Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device
 void Stage::initialise(std::uint64_t seed) {
     const std::uint64_t stage_seed = Rng(Rng(seed, weight_stream).next(), static_cast<std::uint64_t>(stage_)).next();
     auto values = torch::ones({size()});
-    for (std::size_t i = 0; i < segments_.size(); ++i)
-        if (const auto& segment = segments_[i]; segment.deviation > 0)
-            fill_normal(values.data_ptr<float>() + segment.offset, segment.size(), segment.deviation,
-                        Rng(stage_seed, i));
+    std::atomic<std::size_t> next = 0;
+    const auto fill = [&] {
+        for (std::size_t i = next++; i < segments_.size(); i = next++)
+            if (const auto& segment = segments_[i]; segment.deviation > 0)
+                fill_normal(values.data_ptr<float>() + segment.offset, segment.size(), segment.deviation,
+                            Rng(stage_seed, i));
+    };
+    {
+        constexpr std::int64_t worth_a_thread = 1 << 22;  // some 0.1 s
+        std::vector<std::jthread> others;
+        const auto most = std::min<std::int64_t>(std::thread::hardware_concurrency(), size() / worth_a_thread);
+        for (std::int64_t i = 1; i < most; ++i) others.emplace_back(fill);
+        fill();
+    }
     torch::NoGradGuard no_gradient;
     weights_.copy_(values);
 }

@@ -159,6 +159,8 @@ void fused_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit
 NodeState::NodeState(Stage given, const ModelSpec& of, ProductType products) : stage(std::move(given)), model(of) {
     // Heads that share keys and values are left to LibTorch's operations.
     if (stage.device().is_cpu() && kv_heads(model) == model.heads) fused.emplace(stage, model, products);
+    if (stage.device().is_cuda() && cuda_kernels() && DeviceStage::fits(of, products))
+        device.emplace(stage, model, *cuda_kernels());
     m = torch::zeros_like(stage.weights());
     v = torch::zeros_like(stage.weights());
 }
@@ -181,9 +183,48 @@ void graph_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireTy
 
 }  // namespace
 
+namespace {
+
+void device_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
+    torch::NoGradGuard no_gradient;
+    visit.input = visit.hop > 0 ? arrived(node, state, visit, forward_step(visit), wire) : node.stage.embed(state.tokens);
+    hand_over(state, visit, forward_step(visit),
+              node.device->forward(visit.input, node.recompute ? nullptr : &visit.kept));
+}
+
+/// What the forward would have kept, where it was not to be kept.
+void keep_again(const NodeState& node, Visit& visit) {
+    if (node.recompute) node.device->forward(visit.input, &visit.kept);
+}
+
+void device_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
+    const auto gradient = arrived(node, state, visit, backward_step(state, visit), wire);
+    keep_again(node, visit);
+    auto dx = node.device->backward(gradient, visit.kept);
+    if (visit.hop == 0)
+        node.device->embed_backward(dx, state.tokens);
+    else
+        hand_over(state, visit, backward_step(state, visit), std::move(dx));
+}
+
+void device_input_gradient(const NodeState& node, MicrobatchState& state, Visit& visit) {
+    keep_again(node, visit);
+    visit.input = node.device->input_gradient(visit.gradient, visit.kept);  // the embedding's gradient waits for W
+    if (visit.hop > 0) hand_over(state, visit, backward_step(state, visit), std::exchange(visit.input, {}));
+}
+
+void device_weight_gradient(NodeState& node, const MicrobatchState& state, Visit& visit) {
+    node.device->weight_gradient(visit.kept);
+    if (visit.hop == 0) node.device->embed_backward(visit.input, state.tokens);
+}
+
+}  // namespace
+
 void run_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     hold(node, visit);
-    node.fused ? fused_forward(node, state, visit, wire) : graph_forward(node, state, visit, wire);
+    if (node.fused) return fused_forward(node, state, visit, wire);
+    if (node.device) return device_forward(node, state, visit, wire);
+    graph_forward(node, state, visit, wire);
 }
 
 void run_loss(NodeState& node, MicrobatchState& state, WireType wire) {
@@ -197,6 +238,11 @@ void run_loss(NodeState& node, MicrobatchState& state, WireType wire) {
         return hand_over(state, visit, step, std::move(dx));
     }
     auto dx = torch::empty_like(x);
+    if (node.device) {
+        state.loss = 0;
+        state.device_loss = node.device->loss_backward(dx, x, state.targets);
+        return hand_over(state, visit, step, std::move(dx));
+    }
     state.loss = node.stage.loss_backward(dx, x, state.targets).item<double>();
     hand_over(state, visit, step, std::move(dx));
 }
@@ -204,6 +250,8 @@ void run_loss(NodeState& node, MicrobatchState& state, WireType wire) {
 void run_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     if (node.fused) {
         fused_backward(node, state, visit, wire);
+    } else if (node.device) {
+        device_backward(node, state, visit, wire);
     } else {
         const auto gradient = arrived(node, state, visit, backward_step(state, visit), wire);
         if (node.recompute) record_graph(node, state, visit);
@@ -216,6 +264,7 @@ void run_backward(NodeState& node, MicrobatchState& state, Visit& visit, WireTyp
 void run_input_gradient(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     visit.gradient = arrived(node, state, visit, backward_step(state, visit), wire);
     if (node.fused) return fused_input_gradient(node, state, visit);
+    if (node.device) return device_input_gradient(node, state, visit);
     if (node.recompute) record_graph(node, state, visit);
     if (visit.input.defined())
         hand_over(state, visit, backward_step(state, visit),
@@ -225,6 +274,8 @@ void run_input_gradient(NodeState& node, MicrobatchState& state, Visit& visit, W
 void run_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit) {
     if (node.fused) {
         fused_weight_gradient(node, state, visit);
+    } else if (node.device) {
+        device_weight_gradient(node, state, visit);
     } else {
         auto tensors = node.stage.body_tensors();
         const auto output = std::exchange(visit.output, {});
@@ -254,11 +305,13 @@ void give_up(NodeState& node, Visit& visit) {
     visit.input.reset();
     visit.gradient.reset();
     visit.output = {};
+    visit.kept.clear();
     visit.held = false;
     --node.held;
 }
 
 torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x) {
+    if (node.device) return node.device->forward(x, nullptr);
     if (!node.fused) return node.stage.forward(x);
     auto out = rows_of(x.size(0), node);
     node.fused->forward(data(out), data(x), nullptr, x.size(0));
@@ -266,6 +319,7 @@ torch::Tensor evaluate(const NodeState& node, const torch::Tensor& x) {
 }
 
 double evaluate_loss(const NodeState& node, const torch::Tensor& x, const torch::Tensor& targets) {
+    if (node.device) return node.device->loss(x, targets).item<double>();
     return node.fused ? node.fused->loss(data(x), ids(targets), x.size(0)) : node.stage.loss(x, targets).item<double>();
 }
 

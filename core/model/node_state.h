@@ -10,6 +10,7 @@
 #include "core/data/batches.h"
 #include "core/engine/compute.h"
 #include "core/model/buffers.h"
+#include "core/model/device_stage.h"
 #include "core/model/fused_stage.h"
 #include "core/model/llama.h"
 #include "core/engine/task_graph.h"
@@ -22,7 +23,9 @@ struct NodeState {
     NodeState(Stage stage, const ModelSpec& model, ProductType products = ProductType::fp32);
 
     Stage stage;
-    std::optional<FusedStage> fused;  ///< on the CPU; elsewhere the stage's own operations and autograd do the work
+    /// On the CPU, and in bf16 on a GPU; elsewhere the stage's own operations and autograd do the work.
+    std::optional<FusedStage> fused;
+    std::optional<DeviceStage> device;
     ModelSpec model;
     bool recompute = false;  ///< a visit keeps its input only; the backward does the forward again
     BufferPool activations, between;
@@ -30,13 +33,19 @@ struct NodeState {
     torch::Tensor m, v;           ///< AdamW, flat as the weights
     std::int64_t tokens = 0;      ///< whose weight gradients were added up in this iteration
     std::optional<TaskGraph::Id> last_task;
+
+    /// The weights that operations read are the stage's again: before an iteration, and before it is evaluated.
+    void refresh() {
+        if (device) device->refresh();
+    }
 };
 
 /// A microbatch's stay on one node.
 struct Visit {
     int node = 0, hop = 0;
     bool held = false;                ///< its forward has run, and its backward (W) has not
-    torch::Tensor input;              ///< the message that arrived, or, on the CPU, the embedded tokens at hop 0
+    torch::Tensor input;              ///< the message that arrived, or, but for autograd, the embedded tokens at hop 0
+    DeviceKept kept;                  ///< of a DeviceStage: what the forward kept, and I for W
     Edge output;                      ///< autograd's graph of this stage's work; freed by the backward
     torch::Tensor activations;        ///< on the CPU: what the forward kept
     torch::Tensor gradient, between;  ///< split backward: kept from I for W
@@ -68,7 +77,8 @@ struct MicrobatchState {
     torch::Tensor tokens, targets;  ///< int64 [samples x sequence], where its data node is
     std::int64_t token_count = 0;
     Residuals* residuals = nullptr;  ///< outlive the iteration
-    double loss = 0;                 ///< nats, summed
+    double loss = 0;                 ///< nats, summed; and
+    torch::Tensor device_loss;       ///< more of it, still on a device
     std::int64_t loss_tokens = 0;
     std::optional<TaskGraph::Id> last_task;
 

@@ -33,6 +33,7 @@ public:
             auto& node = nodes_[at(stage.front())].value();
             node.m = node.v = torch::Tensor();  // nothing steps here
             if (weights) set_weights(node, weights(node.stage.stage()));
+            node.refresh();
             stages_.push_back(&node);
         }
     }

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include <c10/core/DeviceGuard.h>
+
 #include "core/model/optimizer.h"
 #include "core/model/piece_sum.h"
+#include "core/model/torch_compat.h"
 
 namespace skippipe {
 
@@ -78,6 +81,28 @@ double reduce_on_device(StageCopies& stage, bool adds, bool divides) {
     return sum.square().sum(torch::kFloat64).item<double>();
 }
 
+/// By our own kernel: LibTorch's operations would read and write everything several times.
+void step_on_device(NodeState& node, const torch::Tensor& reduced, const Chunk& chunk, const kernels::AdamW& given) {
+    const c10::DeviceGuard guard(node.stage.device());
+    const auto step = static_cast<double>(given.step);
+    const auto f = [](double value) { return static_cast<float>(value); };
+    const kernels::cuda::AdamWStep numbers{
+        .learning_rate = f(given.learning_rate),
+        .beta1 = f(given.beta1),
+        .beta2 = f(given.beta2),
+        .epsilon = f(given.epsilon),
+        .weight_decay = f(given.weight_decay),
+        .gradient_scale = f(given.gradient_scale),
+        .mean_factor = f(1 / (1 - std::pow(given.beta1, step))),
+        .variance_factor = f(1 / (1 - std::pow(given.beta2, step)))};
+    require_launched(
+        node.device->kernels().adamw(data(node.stage.weights(), chunk), nullptr, data(reduced, chunk),
+                                     data(node.m, chunk), data(node.v, chunk), static_cast<std::size_t>(chunk.size),
+                                     numbers, nullptr),
+        "adamw");
+    node.stage.weights().unsafeGetTensorImpl()->bump_version();  // as an operation of LibTorch would
+}
+
 void step_chunk(StageCopies& stage, const Chunk& chunk, kernels::AdamW parameters) {
     auto& node = *chunk.node;
     const auto& reduced = stage.sum();
@@ -87,6 +112,7 @@ void step_chunk(StageCopies& stage, const Chunk& chunk, kernels::AdamW parameter
                        data(node.v, chunk), static_cast<std::size_t>(chunk.size), parameters);
         return;
     }
+    if (node.device && reduced.device() == node.stage.device()) return step_on_device(node, reduced, chunk, parameters);
     const auto part = [&](const torch::Tensor& flat) { return flat.narrow(0, chunk.begin, chunk.size); };
     adamw_tensors(part(node.stage.weights()), part(reduced).to(node.stage.device()), part(node.m), part(node.v),
                   parameters);

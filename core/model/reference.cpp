@@ -11,7 +11,7 @@ namespace skippipe {
 
 namespace {
 
-std::vector<float> to_vector(const torch::Tensor& flat) {
+std::vector<float> copy_of_values(const torch::Tensor& flat) {
     return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
 
@@ -64,7 +64,7 @@ ReferenceStep WholeModel::step(int iteration) {
             gradient.div_(static_cast<double>(tokens));
             squared[stage] = gradient.to(torch::kFloat64).square().sum().item<double>();
         }
-        gradients_[stage] = to_vector(gradient);
+        gradients_[stage] = copy_of_values(gradient);
     }
     sums_.gradient_norm = total_norm(squared);
     const auto factors = clip_factors(training_, squared);
@@ -102,7 +102,7 @@ void WholeModel::copy_state_of(const WholeModel& other) {
 }
 
 std::vector<float> WholeModel::weights(int stage) const {
-    return to_vector(stages_[static_cast<std::size_t>(stage)].weights());
+    return copy_of_values(stages_[static_cast<std::size_t>(stage)].weights());
 }
 
 }  // namespace skippipe

@@ -157,6 +157,7 @@ void TorchCompute::begin_iteration(int iteration) {
     for (auto& node : self.nodes)
         if (node) all.push_back(&*node);
     self.graph.for_each(all.size(), [&](std::size_t i) {
+        all[i]->refresh();
         all[i]->stage.gradient().zero_();
         all[i]->tokens = 0;
         all[i]->last_task.reset();
@@ -266,7 +267,7 @@ StageSum TorchCompute::reduce(int stage, RankTransport& transport) {
 RankLoss TorchCompute::loss() const {
     RankLoss result;
     for (const auto& [microbatch, state] : implementation_->microbatches) {
-        result.sum_nats += state.loss;
+        result.sum_nats += state.loss + (state.device_loss.defined() ? state.device_loss.item<double>() : 0);
         result.tokens += state.loss_tokens;
     }
     return result;
@@ -349,6 +350,8 @@ ValidationResult TorchCompute::validate(RankTransport& transport) {
     const auto known = transport.all_gather({self.batches ? static_cast<double>(self.batches->validation_samples()) : 0,
                                              self.batches ? self.batches->bytes_per_token() : 0});
     const auto& home = known.at(at(self.first_rank(0)));
+    for (auto& node : self.nodes)
+        if (node) node->refresh();
     const int total = static_cast<int>(home[0]), each = std::max(1, self.experiment.pipeline.microbatch_samples);
     std::vector<double> losses(at((total + each - 1) / each));
     const auto one = [&](std::size_t i) {

@@ -27,7 +27,7 @@ void TorchCompute::lose(int node) {
         const int length = state.length();
         for (auto& visit : state.visits)
             if (visit.node == node) give_up(gone, visit);
-        if (length > 0 && state.path.front() == node) state.loss = 0, state.loss_tokens = 0;
+        if (length > 0 && state.path.front() == node) state.loss = 0, state.device_loss.reset(), state.loss_tokens = 0;
         for (int step = 1; step <= 2 * length; ++step) {
             auto& input = state.inputs[at(step)];
             const auto to =

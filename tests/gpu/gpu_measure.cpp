@@ -185,7 +185,7 @@ void nccl_of_one(Table& table, const std::optional<Device>& device) {
 }
 
 /// The loss of every iteration, nats a token.
-std::vector<double> losses_on(const std::string& device, int iterations) {
+std::vector<double> losses_on(const std::string& device, int iterations, ProductType products = ProductType::fp32) {
     struct Heard final : TrainingListener {
         std::vector<double> losses;
         void validated(int, double, double, std::int64_t, const ValidationResult&) override {}
@@ -199,6 +199,7 @@ std::vector<double> losses_on(const std::string& device, int iterations) {
     for (std::size_t i = 0; i < 6; ++i) experiment.topology.hop_matrix_s[i][i] = 0;
     experiment.pipeline.microbatches = 4;
     experiment.training.iterations = iterations;
+    experiment.execution.products = products;
     experiment.pipeline.balance_data_nodes = false;
     const auto plan = testing::make_plan({{0, 1}, {2, 3}, {4, 5}}, {{0, 2, 4}, {1, 3, 5}, {0, 3, 4}, {1, 2, 5}});
     const auto problem = make_problem(experiment);
@@ -222,6 +223,13 @@ void losses_agree(Table& table, const std::optional<Device>& device) {
         double off = 0;
         for (std::size_t i = 0; i < expected.size(); ++i) off = std::max(off, std::abs(found.at(i) / expected[i] - 1));
         if (!(off <= 1e-4)) throw std::runtime_error(fmt::format("{:.2g}", off));
+        return fmt::format("{:.2g}", off);
+    });
+    table.measure("the same in bf16", "1e-2", [&] {
+        const auto found = losses_on(fmt::format("cuda:{}", device->gpu.index), iterations, ProductType::bf16);
+        double off = 0;
+        for (std::size_t i = 0; i < expected.size(); ++i) off = std::max(off, std::abs(found.at(i) / expected[i] - 1));
+        if (!(off <= 1e-2)) throw std::runtime_error(fmt::format("{:.2g}", off));
         return fmt::format("{:.2g}", off);
     });
 }
@@ -255,13 +263,17 @@ void trains_fast(Table& table, const std::optional<Device>& device) {
     });
     for (const auto& size : gpu::training_sizes()) {
         double full_s = 0, full_flops = 0;
+        const auto experiment = gpu::training_experiment(size, "cuda:0");
+        std::optional<TorchCompute> compute;
         for (const int skipped : {0, 3}) {
             const auto what = fmt::format("{}, 8 stages, {} passed over", size.name, skipped);
             table.measure(what, skipped == 0 ? "MFU >= 45 %" : ">= 0.9 of what the paths save", [&] {
-                const auto experiment = gpu::training_experiment(size, "cuda:0");
                 const auto plan = gpu::training_plan(size, skipped);
-                TorchCompute compute(experiment, plan, testing::make_batches(experiment, 11, 400'000), 1, 2);
-                const double s = gpu::training_seconds(compute, plan, [&] { standard.queue->record()->wait(); });
+                if (!compute)
+                    compute.emplace(experiment, plan, testing::make_batches(experiment, 11, 400'000), 1, 2);
+                else
+                    compute->follow(one_rank_schedule(gpu::training_stages, plan));
+                const double s = gpu::training_seconds(*compute, plan, [&] { standard.queue->record()->wait(); });
                 const double flops = gpu::training_flops(size, plan);
                 if (skipped == 0) full_s = s, full_flops = flops;
                 return fmt::format("{:.4f} s, MFU {:.1f} %, {:.2f} of what the paths save", s, 100 * flops / s / most,
