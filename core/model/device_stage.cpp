@@ -59,7 +59,7 @@ torch::Tensor rotary_table(const ModelSpec& model) {
 
 bool DeviceStage::fits(const ModelSpec& model, ProductType products) {
     const int head_width = model.width / model.heads;
-    constexpr int widest_head = 256, widest_row = 16384;
+    constexpr int widest_head = 256, widest_row = 8192;
     return products == ProductType::bf16 && kv_heads(model) == model.heads && head_width % 8 == 0 &&
            head_width <= widest_head && model.width <= widest_row;
 }

@@ -78,7 +78,9 @@ double reduce_on_device(StageCopies& stage, bool adds, bool divides) {
         sum.add_(stage.nodes[copy]->stage.gradient().to(sum.device()));
     if (!divides) return 0;
     sum.mul_(1.0 / static_cast<double>(stage.tokens));
-    return sum.square().sum(torch::kFloat64).item<double>();
+    // In one pass: a tensor of squares would be written and read.
+    const double norm = at::linalg_vector_norm(sum, 2, c10::nullopt, false, torch::kFloat64).item<double>();
+    return norm * norm;
 }
 
 /// By our own kernel: LibTorch's operations would read and write everything several times.

@@ -72,6 +72,13 @@ SKIPPIPE_DEVICE void turn(T* to, std::size_t at, const T* from, std::size_t from
     }
 }
 
+/// Where in the table the angle of a pair stands. Rows and pairs of a row are fewer than 2^32, whose division is quick.
+SKIPPIPE_DEVICE std::size_t angle_of(std::size_t row, std::size_t pair, const RotaryShape& shape) {
+    const auto half = static_cast<std::uint32_t>(shape.head_width / 2);
+    return std::size_t{static_cast<std::uint32_t>(row) % static_cast<std::uint32_t>(shape.sequence)} * half +
+           static_cast<std::uint32_t>(pair) % half;
+}
+
 /// Turns query and key of qkv [rows, 3, heads, head_width] in place by their row's position, P pairs at once; the query
 /// is multiplied by query_scale. table [2, sequence, head_width / 2]: cosines, then sines.
 template <int P, class Block, class T>
@@ -79,9 +86,9 @@ SKIPPIPE_DEVICE void rotary(Block& block, T* qkv, const float* table, std::size_
                             float query_scale) {
     const std::size_t half = shape.head_width / 2, width = shape.heads * half, each = 2 * width / P;
     for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
-        const std::size_t row = i / each, pair = (i - row * each) * P;
-        const std::size_t angle = row % shape.sequence * half + pair % half, at = row * 6 * width + 2 * pair;
-        turn<P>(qkv, at, qkv, at, table, angle, shape.sequence * half, pair < width ? query_scale : 1.0f, 1.0f);
+        const std::size_t row = i / each, pair = (i - row * each) * P, at = row * 6 * width + 2 * pair;
+        turn<P>(qkv, at, qkv, at, table, angle_of(row, pair, shape), shape.sequence * half,
+                pair < width ? query_scale : 1.0f, 1.0f);
     }
 }
 
@@ -93,7 +100,7 @@ SKIPPIPE_DEVICE void rotary_backward(Block& block, T* qkv, const T* query, const
     const std::size_t half = shape.head_width / 2, width = shape.heads * half, each = width / P;
     for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
         const std::size_t row = i / each, pair = (i - row * each) * P;
-        const std::size_t angle = row % shape.sequence * half + pair % half, sines = shape.sequence * half;
+        const std::size_t angle = angle_of(row, pair, shape), sines = shape.sequence * half;
         const std::size_t at = row * 6 * width + 2 * pair, from = row * 2 * width + 2 * pair;
         turn<P>(qkv, at, query, from, table, angle, sines, query_scale, -1.0f);
         turn<P>(qkv, at + 2 * width, key, from, table, angle, sines, 1.0f, -1.0f);

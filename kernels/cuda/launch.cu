@@ -6,11 +6,16 @@
 namespace skippipe::kernels::cuda {
 namespace {
 
-constexpr int row_threads = 256, loss_threads = 512, element_threads = 256;
+constexpr int row_threads = 256, element_threads = 256;
+/// Of softmax_cross_entropy: so many values a thread, at the most, where the row is no wider than that.
+constexpr std::size_t loss_values = 64;
+constexpr int least_loss_threads = 128, most_loss_threads = 512;
 /// rms_norm_backward: blocks, each with weight gradients of its own, and how many of these are summed first.
 constexpr std::size_t norm_blocks = 512, norm_groups = 16;
-/// Enough to fill any card; each takes several rows or elements where there are more.
-constexpr std::size_t most_blocks = 4096;
+constexpr int norm_threads = 1024;  ///< that a multiprocessor has room for
+/// Enough to fill any card; each takes several rows where there are more. Of blocks of elements there are as many as it
+/// takes: what runs out is replaced.
+constexpr std::size_t most_blocks = 4096, most_element_blocks = std::size_t{1} << 30;
 
 /// The threads that CUDA runs.
 struct CudaBlock {
@@ -57,7 +62,7 @@ __global__ void sum_rows_kernel(float* to, const float* parts, std::size_t group
     device::sum_rows(block, to, parts, groups, rows, width, adds);
 }
 template <int V>
-__global__ void softmax_cross_entropy_kernel(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
+__global__ void __launch_bounds__(most_loss_threads, 2) softmax_cross_entropy_kernel(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                                              std::size_t vocabulary) {
     CudaBlock block;
     device::softmax_cross_entropy<V>(block, logits, losses, targets, rows, vocabulary);
@@ -100,7 +105,7 @@ __global__ void pack_kernel(Bf16* to, const float* from, float factor, std::size
     device::pack<V>(block, to, from, factor, n);
 }
 template <int V>
-__global__ void encode_int8_kernel(std::int8_t* to, float* scales, const float* values, float* residual,
+__global__ void __launch_bounds__(row_threads, 4) encode_int8_kernel(std::int8_t* to, float* scales, const float* values, float* residual,
                                    std::size_t rows, std::size_t width) {
     CudaBlock block;
     device::encode_int8<V>(block, to, scales, values, residual, rows, width);
@@ -116,7 +121,8 @@ unsigned blocks_of(std::size_t units) { return static_cast<unsigned>(units < mos
 /// For elements of which each thread takes `each` at once.
 unsigned blocks_of_elements(std::size_t n, int each) {
     const std::size_t threads = (n + static_cast<std::size_t>(each) - 1) / static_cast<std::size_t>(each);
-    return blocks_of((threads + element_threads - 1) / element_threads);
+    const std::size_t blocks = (threads + element_threads - 1) / element_threads;
+    return static_cast<unsigned>(blocks < most_element_blocks ? blocks : most_element_blocks);
 }
 
 /// Nothing is launched for no work: CUDA refuses grids without blocks.
@@ -145,13 +151,20 @@ int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gr
                       const float* x, const float* weight, const float* factors, std::size_t rows, std::size_t width,
                       float* workspace, Stream stream) {
     if (rows == 0) return 0;
-    const std::size_t blocks = rows < norm_blocks ? rows : norm_blocks;
+    // As many blocks as run at once: a last one that is left over would double the time.
+    int card = 0, processors = 0;
+    cudaGetDevice(&card);
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, card);
+    std::size_t blocks = 0;
     const int error = by_width(
         [&](auto v) {
-            constexpr std::size_t each = device::norm_packs * decltype(v)::value;
+            constexpr std::size_t each = decltype(v)::value;
             int threads = row_threads;
-            while (threads < 1024 && each * static_cast<std::size_t>(threads) < width) threads *= 2;
+            while (threads < norm_threads && each * static_cast<std::size_t>(threads) < width) threads *= 2;
             if (each * static_cast<std::size_t>(threads) < width) return static_cast<int>(cudaErrorInvalidValue);
+            const auto at_once = static_cast<std::size_t>(norm_threads / threads * (processors > 0 ? processors : 1));
+            blocks = at_once < norm_blocks ? at_once : norm_blocks;
+            if (rows < blocks) blocks = rows;
             return launch(static_cast<unsigned>(blocks), threads, stream,
                           rms_norm_backward_kernel<decltype(v)::value>, dx, rounded, gradient, workspace, residual, x,
                           weight, factors, rows, width);
@@ -169,9 +182,11 @@ int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gr
 
 int softmax_cross_entropy(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                           std::size_t vocabulary, Stream stream) {
+    int threads = least_loss_threads;
+    while (threads < most_loss_threads && static_cast<std::size_t>(threads) * loss_values < vocabulary) threads *= 2;
     return by_width(
         [&](auto v) {
-            return launch(blocks_of(rows), loss_threads, stream, softmax_cross_entropy_kernel<decltype(v)::value>,
+            return launch(blocks_of(rows), threads, stream, softmax_cross_entropy_kernel<decltype(v)::value>,
                           logits, losses, targets, rows, vocabulary);
         },
         vocabulary, logits);

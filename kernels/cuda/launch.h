@@ -19,7 +19,7 @@ int rms_norm(Bf16* normed, float* factors, float* sum, const float* x, const Bf1
 /// How many floats rms_norm_backward needs to work in.
 std::size_t rms_norm_workspace(std::size_t width);
 /// dx = residual (null: none) + the norm's input gradient, `rounded` (may be null) the same; weight_gradient [width] is
-/// added to; `gradient` goes out as the normed values. dx may be residual. Rows of at most 16,384 values, 2,048 where
+/// added to; `gradient` goes out as the normed values. dx may be residual. Rows of at most 8,192 values, 1,024 where
 /// their number is no multiple of 8; CUDA's "invalid value" (1) else.
 int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gradient, const float* residual,
                       const float* x, const float* weight, const float* factors, std::size_t rows, std::size_t width,

@@ -54,59 +54,44 @@ SKIPPIPE_DEVICE void rms_norm(Block& block, T* normed, float* factors, X* sum, c
     }
 }
 
-/// Packs of a row that a thread has in rms_norm_backward: the widest row has so many for each thread.
-inline constexpr int norm_packs = 2;
-
 /// dx = residual (null: none) + the norm's input gradient; `rounded`, where given, is dx as T. `gradient` comes in as
 /// the gradient of the normed values and goes out as the normed values themselves. dx may be residual. parts
-/// [blocks, width]: the weight gradient over the rows of each block; sum_rows sums them. width <= norm_packs x V x
-/// threads.
+/// [blocks, width]: the weight gradient over the rows of each block; sum_rows sums them. width <= V x threads.
 template <int V, class Block, class X, class T>
 SKIPPIPE_DEVICE void rms_norm_backward(Block& block, X* dx, T* rounded, T* gradient, float* parts, const X* residual,
                                        const X* x, const float* weight, const float* factors, std::size_t rows,
                                        std::size_t width) {
     const auto first = static_cast<std::size_t>(block.thread()) * V;
-    const auto step = static_cast<std::size_t>(block.threads()) * V;
-    Pack<V> sums[norm_packs] = {}, scales[norm_packs], slopes[norm_packs], values[norm_packs];
-    SKIPPIPE_UNROLL
-    for (int k = 0; k < norm_packs; ++k)
-        if (first + k * step < width) scales[k] = load_pack<V>(weight, first + k * step);
+    const bool mine = first < width;
+    Pack<V> sums = {};
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
          row += static_cast<std::size_t>(block.blocks())) {
-        const std::size_t start = row * width;
+        const std::size_t at = row * width + first;
+        Pack<V> slopes = {}, values = {}, scales = {}, out = {}, normed;
         float product = 0;
-        SKIPPIPE_UNROLL
-        for (int k = 0; k < norm_packs; ++k) {
-            if (first + k * step >= width) continue;
-            slopes[k] = load_pack<V>(gradient, start + first + k * step);
-            values[k] = load_pack<V>(x, start + first + k * step);
+        if (mine) {
+            slopes = load_pack<V>(gradient, at);
+            values = load_pack<V>(x, at);
+            scales = load_pack<V>(weight, first);
+            if (residual) out = load_pack<V>(residual, at);
             SKIPPIPE_UNROLL
-            for (int i = 0; i < V; ++i) product += slopes[k].at[i] * scales[k].at[i] * values[k].at[i];
+            for (int k = 0; k < V; ++k) product += slopes.at[k] * scales.at[k] * values.at[k];
         }
         const float factor = factors[row];
         const float share = reduce(block, product, Sum{}) * factor * factor * factor / static_cast<float>(width);
+        if (!mine) continue;
         SKIPPIPE_UNROLL
-        for (int k = 0; k < norm_packs; ++k) {
-            const std::size_t at = start + first + k * step;
-            if (first + k * step >= width) continue;
-            Pack<V> out = {}, normed;
-            if (residual) out = load_pack<V>(residual, at);
-            SKIPPIPE_UNROLL
-            for (int i = 0; i < V; ++i) {
-                const float slope = factor * slopes[k].at[i], value = values[k].at[i];
-                sums[k].at[i] += slope * value;
-                out.at[i] += slope * scales[k].at[i] - value * share;
-                normed.at[i] = value * factor * scales[k].at[i];
-            }
-            store_pack<V>(dx, at, out);
-            if (rounded) store_pack<V>(rounded, at, out);
-            store_pack<V>(gradient, at, normed);
+        for (int k = 0; k < V; ++k) {
+            const float slope = factor * slopes.at[k], value = values.at[k];
+            sums.at[k] += slope * value;
+            out.at[k] += slope * scales.at[k] - value * share;
+            normed.at[k] = value * factor * scales.at[k];
         }
+        store_pack<V>(dx, at, out);
+        if (rounded) store_pack<V>(rounded, at, out);
+        store_pack<V>(gradient, at, normed);
     }
-    SKIPPIPE_UNROLL
-    for (int k = 0; k < norm_packs; ++k)
-        if (first + k * step < width)
-            store_pack<V>(parts, static_cast<std::size_t>(block.index()) * width + first + k * step, sums[k]);
+    if (mine) store_pack<V>(parts, static_cast<std::size_t>(block.index()) * width + first, sums);
 }
 
 /// to [groups, width]: the sums over each group of the rows of parts, first to last; added to it where `adds`.
@@ -199,7 +184,7 @@ template <int V, class Block>
 SKIPPIPE_DEVICE void encode_int8(Block& block, std::int8_t* to, float* scales, const float* values, float* residual,
                                  std::size_t rows, std::size_t width) {
     constexpr float shift = 12582912;  // 1.5 x 2^23: beyond it floats are whole numbers
-    constexpr int kept = 4;
+    constexpr int kept = 2;
     const auto first = static_cast<std::size_t>(block.thread()) * V;
     const auto step = static_cast<std::size_t>(block.threads()) * V;
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;

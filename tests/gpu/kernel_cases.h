@@ -2,11 +2,13 @@
 // The kernels for GPUs as cases: what they read and write, how they are launched on a GPU, and the same source run on
 // this machine (tests/kernels/block_emulator.h).
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -55,7 +57,8 @@ struct Array {
 inline Array random_array(Type type, std::size_t count, std::uint64_t seed, std::int64_t below = 1) {
     Array array{type, std::vector<std::byte>(count * size_of(type))};
     Rng rng(seed);
-    for (std::size_t i = 0; i < count; ++i) {
+    constexpr std::size_t most = 1 << 20;  // then the same again: a large array is not worth the time
+    for (std::size_t i = 0; i < std::min(count, most); ++i) {
         const auto x = static_cast<float>(2 * rng.uniform() - 1);
         auto* at = array.bytes.data() + i * size_of(type);
         if (type == Type::f32) std::memcpy(at, &x, 4);
@@ -64,6 +67,9 @@ inline Array random_array(Type type, std::size_t count, std::uint64_t seed, std:
         const auto whole = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(below)));
         if (type == Type::int64) std::memcpy(at, &whole, 8);
     }
+    for (std::size_t at = most * size_of(type); at < array.bytes.size(); at += most * size_of(type))
+        std::memcpy(array.bytes.data() + at, array.bytes.data(),
+                    std::min(most * size_of(type), array.bytes.size() - at));
     return array;
 }
 
@@ -110,8 +116,9 @@ inline void norm_backward(testing::BlockEmulator& emulator, const Pointers& p, s
     });
 }
 
-/// Over matrices of so many rows and columns.
-inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width) {
+/// Over matrices of so many rows and columns; those of the names alone, where some are given.
+inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width, const std::set<std::string>& names = {}) {
+    const auto wanted = [&](const char* name) { return names.empty() || names.contains(name); };
     namespace device = kernels::device;
     const std::size_t n = rows * width;
     const auto values = static_cast<double>(n);
@@ -124,105 +131,124 @@ inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width) {
                            : with(std::integral_constant<int, 1>(), block, p);
         };
     };
-    cases.push_back({"RMSNorm",
-                     {random(Type::bf16, n), random(Type::f32, rows), random(Type::f32, n), random(Type::f32, n),
-                      random(Type::bf16, n), random(Type::f32, width)},
-                     12 * values,
-                     SKIPPIPE_GPU_LAUNCH(rms_norm(bf16(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), bf16(p[4]), f32(p[5]),
-                                                  rows, width, 1e-5f, stream)),
-                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                         device::rms_norm<v.value>(block, bf16(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), bf16(p[4]),
-                                                   f32(p[5]), rows, width, 1e-5f);
-                     })});
-    cases.push_back(
-        {"RMSNorm, backward",
-         {random(Type::f32, n), random(Type::bf16, n), random(Type::bf16, n), random(Type::f32, width),
-          random(Type::f32, n), random(Type::f32, n), random(Type::f32, width), random(Type::f32, rows),
-          {Type::none, std::vector<std::byte>(528 * width * sizeof(float))}},
-         18 * values,
-         SKIPPIPE_GPU_LAUNCH(rms_norm_backward(f32(p[0]), bf16(p[1]), bf16(p[2]), f32(p[3]), f32(p[4]), f32(p[5]),
-                                               f32(p[6]), f32(p[7]), rows, width, f32(p[8]), stream)),
-         {},
-         [=](testing::BlockEmulator& emulator, const Pointers& p) { norm_backward(emulator, p, rows, width); }});
-    cases.push_back({"rotary",
-                     {random(Type::bf16, 3 * rows * turns(width)), random(Type::f32, 64 * 64)},
-                     8 * static_cast<double>(rows * turns(width)),
-                     SKIPPIPE_GPU_LAUNCH(rotary(bf16(p[0]), f32(p[1]), rows, turn_shape(width), 0.125f, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::rotary<4>(block, bf16(p[0]), f32(p[1]), rows, turn_shape(width), 0.125f);
-                     }});
-    cases.push_back({"rotary, backward",
-                     {random(Type::bf16, 3 * rows * turns(width)), random(Type::bf16, rows * turns(width)),
-                      random(Type::bf16, rows * turns(width)), random(Type::bf16, rows * turns(width)),
-                      random(Type::f32, 64 * 64)},
-                     12 * static_cast<double>(rows * turns(width)),
-                     SKIPPIPE_GPU_LAUNCH(rotary_backward(bf16(p[0]), bf16(p[1]), bf16(p[2]), bf16(p[3]), f32(p[4]),
-                                                         rows, turn_shape(width), 0.125f, stream)),
-                     [=](EmulatedBlock& block, const Pointers& p) {
-                         device::rotary_backward<4>(block, bf16(p[0]), bf16(p[1]), bf16(p[2]), bf16(p[3]), f32(p[4]),
-                                                    rows, turn_shape(width), 0.125f);
-                     }});
-    cases.push_back(
-        {"softmax, cross-entropy",
-         {random(Type::bf16, n), random(Type::f32, rows),
-          random_array(Type::int64, rows, 3, static_cast<std::int64_t>(width))},
-         4 * values,
-         SKIPPIPE_GPU_LAUNCH(softmax_cross_entropy(bf16(p[0]), f32(p[1]), int64(p[2]), rows, width, stream)),
-         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-             device::softmax_cross_entropy<v.value>(block, bf16(p[0]), f32(p[1]), int64(p[2]), rows, width);
-         })});
-    cases.push_back({"SwiGLU",
-                     {random(Type::bf16, n), random(Type::bf16, 2 * n)},
-                     6 * values,
-                     SKIPPIPE_GPU_LAUNCH(swiglu(bf16(p[0]), bf16(p[1]), rows, width, stream)),
-                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                         device::swiglu<v.value>(block, bf16(p[0]), bf16(p[1]), rows, width);
-                     })});
-    cases.push_back({"SwiGLU, backward",
-                     {random(Type::bf16, 2 * n), random(Type::bf16, n)},
-                     12 * values,
-                     SKIPPIPE_GPU_LAUNCH(swiglu_backward(bf16(p[0]), bf16(p[1]), rows, width, stream)),
-                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                         device::swiglu_backward<v.value>(block, bf16(p[0]), bf16(p[1]), rows, width);
-                     })});
+    if (wanted("RMSNorm"))
+        cases.push_back({"RMSNorm",
+                         {random(Type::bf16, n), random(Type::f32, rows), random(Type::f32, n), random(Type::f32, n),
+                          random(Type::bf16, n), random(Type::f32, width)},
+                         12 * values,
+                         SKIPPIPE_GPU_LAUNCH(rms_norm(bf16(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), bf16(p[4]),
+                                                      f32(p[5]), rows, width, 1e-5f, stream)),
+                         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                             device::rms_norm<v.value>(block, bf16(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), bf16(p[4]),
+                                                       f32(p[5]), rows, width, 1e-5f);
+                         })});
+    if (wanted("RMSNorm, backward"))
+        cases.push_back(
+            {"RMSNorm, backward",
+             {random(Type::f32, n),
+              random(Type::bf16, n),
+              random(Type::bf16, n),
+              random(Type::f32, width),
+              random(Type::f32, n),
+              random(Type::f32, n),
+              random(Type::f32, width),
+              random(Type::f32, rows),
+              {Type::none, std::vector<std::byte>(528 * width * sizeof(float))}},
+             18 * values,
+             SKIPPIPE_GPU_LAUNCH(rms_norm_backward(f32(p[0]), bf16(p[1]), bf16(p[2]), f32(p[3]), f32(p[4]), f32(p[5]),
+                                                   f32(p[6]), f32(p[7]), rows, width, f32(p[8]), stream)),
+             {},
+             [=](testing::BlockEmulator& emulator, const Pointers& p) { norm_backward(emulator, p, rows, width); }});
+    if (wanted("rotary"))
+        cases.push_back({"rotary",
+                         {random(Type::bf16, 3 * rows * turns(width)), random(Type::f32, 64 * 64)},
+                         8 * static_cast<double>(rows * turns(width)),
+                         SKIPPIPE_GPU_LAUNCH(rotary(bf16(p[0]), f32(p[1]), rows, turn_shape(width), 0.125f, stream)),
+                         [=](EmulatedBlock& block, const Pointers& p) {
+                             device::rotary<4>(block, bf16(p[0]), f32(p[1]), rows, turn_shape(width), 0.125f);
+                         }});
+    if (wanted("rotary, backward"))
+        cases.push_back({"rotary, backward",
+                         {random(Type::bf16, 3 * rows * turns(width)), random(Type::bf16, rows * turns(width)),
+                          random(Type::bf16, rows * turns(width)), random(Type::bf16, rows * turns(width)),
+                          random(Type::f32, 64 * 64)},
+                         12 * static_cast<double>(rows * turns(width)),
+                         SKIPPIPE_GPU_LAUNCH(rotary_backward(bf16(p[0]), bf16(p[1]), bf16(p[2]), bf16(p[3]), f32(p[4]),
+                                                             rows, turn_shape(width), 0.125f, stream)),
+                         [=](EmulatedBlock& block, const Pointers& p) {
+                             device::rotary_backward<4>(block, bf16(p[0]), bf16(p[1]), bf16(p[2]), bf16(p[3]),
+                                                        f32(p[4]), rows, turn_shape(width), 0.125f);
+                         }});
+    if (wanted("softmax, cross-entropy"))
+        cases.push_back(
+            {"softmax, cross-entropy",
+             {random(Type::bf16, n), random(Type::f32, rows),
+              random_array(Type::int64, rows, 3, static_cast<std::int64_t>(width))},
+             4 * values,
+             SKIPPIPE_GPU_LAUNCH(softmax_cross_entropy(bf16(p[0]), f32(p[1]), int64(p[2]), rows, width, stream)),
+             wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                 device::softmax_cross_entropy<v.value>(block, bf16(p[0]), f32(p[1]), int64(p[2]), rows, width);
+             })});
+    if (wanted("SwiGLU"))
+        cases.push_back({"SwiGLU",
+                         {random(Type::bf16, n), random(Type::bf16, 2 * n)},
+                         6 * values,
+                         SKIPPIPE_GPU_LAUNCH(swiglu(bf16(p[0]), bf16(p[1]), rows, width, stream)),
+                         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                             device::swiglu<v.value>(block, bf16(p[0]), bf16(p[1]), rows, width);
+                         })});
+    if (wanted("SwiGLU, backward"))
+        cases.push_back({"SwiGLU, backward",
+                         {random(Type::bf16, 2 * n), random(Type::bf16, n)},
+                         12 * values,
+                         SKIPPIPE_GPU_LAUNCH(swiglu_backward(bf16(p[0]), bf16(p[1]), rows, width, stream)),
+                         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                             device::swiglu_backward<v.value>(block, bf16(p[0]), bf16(p[1]), rows, width);
+                         })});
     auto positive = random(Type::f32, n);
     for (std::size_t i = 0; i < n; ++i) f32(positive.bytes.data())[i] = std::abs(f32(positive.bytes.data())[i]);
-    cases.push_back(
-        {"AdamW",
-         {random(Type::f32, n), random(Type::bf16, n), random(Type::f32, n), random(Type::f32, n), positive},
-         30 * values,
-         SKIPPIPE_GPU_LAUNCH(adamw(f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step, stream)),
-         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-             device::adamw<v.value>(block, f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step);
-         })});
-    cases.push_back({"accumulate",
-                     {random(Type::f32, n), random(Type::bf16, n)},
-                     10 * values,
-                     SKIPPIPE_GPU_LAUNCH(accumulate(f32(p[0]), bf16(p[1]), n, stream)),
-                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                         device::accumulate<v.value>(block, f32(p[0]), bf16(p[1]), n);
-                     })});
-    cases.push_back({"pack",
-                     {random(Type::bf16, n), random(Type::f32, n)},
-                     6 * values,
-                     SKIPPIPE_GPU_LAUNCH(pack(bf16(p[0]), f32(p[1]), 0.25f, n, stream)),
-                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                         device::pack<v.value>(block, bf16(p[0]), f32(p[1]), 0.25f, n);
-                     })});
-    cases.push_back({"int8 with error feedback",
-                     {random(Type::int8, n), random(Type::f32, rows), random(Type::f32, n), random(Type::f32, n)},
-                     13 * values,
-                     SKIPPIPE_GPU_LAUNCH(encode_int8(int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width, stream)),
-                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                         device::encode_int8<v.value>(block, int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width);
-                     })});
-    cases.push_back({"add int8",
-                     {random(Type::f32, n), random(Type::int8, n), random(Type::f32, rows)},
-                     9 * values,
-                     SKIPPIPE_GPU_LAUNCH(add_int8(f32(p[0]), int8(p[1]), f32(p[2]), rows, width, stream)),
-                     wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                         device::add_int8<v.value>(block, f32(p[0]), int8(p[1]), f32(p[2]), rows, width);
-                     })});
+    if (wanted("AdamW"))
+        cases.push_back(
+            {"AdamW",
+             {random(Type::f32, n), random(Type::bf16, n), random(Type::f32, n), random(Type::f32, n), positive},
+             30 * values,
+             SKIPPIPE_GPU_LAUNCH(adamw(f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step, stream)),
+             wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                 device::adamw<v.value>(block, f32(p[0]), bf16(p[1]), f32(p[2]), f32(p[3]), f32(p[4]), n, step);
+             })});
+    if (wanted("accumulate"))
+        cases.push_back({"accumulate",
+                         {random(Type::f32, n), random(Type::bf16, n)},
+                         10 * values,
+                         SKIPPIPE_GPU_LAUNCH(accumulate(f32(p[0]), bf16(p[1]), n, stream)),
+                         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                             device::accumulate<v.value>(block, f32(p[0]), bf16(p[1]), n);
+                         })});
+    if (wanted("pack"))
+        cases.push_back({"pack",
+                         {random(Type::bf16, n), random(Type::f32, n)},
+                         6 * values,
+                         SKIPPIPE_GPU_LAUNCH(pack(bf16(p[0]), f32(p[1]), 0.25f, n, stream)),
+                         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                             device::pack<v.value>(block, bf16(p[0]), f32(p[1]), 0.25f, n);
+                         })});
+    if (wanted("int8 with error feedback"))
+        cases.push_back(
+            {"int8 with error feedback",
+             {random(Type::int8, n), random(Type::f32, rows), random(Type::f32, n), random(Type::f32, n)},
+             13 * values,
+             SKIPPIPE_GPU_LAUNCH(encode_int8(int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width, stream)),
+             wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                 device::encode_int8<v.value>(block, int8(p[0]), f32(p[1]), f32(p[2]), f32(p[3]), rows, width);
+             })});
+    if (wanted("add int8"))
+        cases.push_back({"add int8",
+                         {random(Type::f32, n), random(Type::int8, n), random(Type::f32, rows)},
+                         9 * values,
+                         SKIPPIPE_GPU_LAUNCH(add_int8(f32(p[0]), int8(p[1]), f32(p[2]), rows, width, stream)),
+                         wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
+                             device::add_int8<v.value>(block, f32(p[0]), int8(p[1]), f32(p[2]), rows, width);
+                         })});
     return cases;
 }
 #undef SKIPPIPE_GPU_LAUNCH

@@ -13,7 +13,7 @@ struct TrainingSize {
     const char* name;
     ModelSpec model;
     PerStage<int> blocks;
-    int samples = 0;          ///< of a microbatch
+    int samples = 0;  ///< of a microbatch
 };
 
 inline std::vector<TrainingSize> training_sizes() {

@@ -3,7 +3,7 @@
 """The model whole, in PyTorch alone: what the stages on one GPU are held against. The same layers, sizes, microbatches and
 optimizer as tests/gpu/training.h: fp32 master weights, matrix products and attention in bf16 (autocast), fused AdamW.
 
-  whole_model.py 124M|1.5B [--compile]    one line: seconds an iteration
+  whole_model.py 124M|1.5B [--compile|--compile-blocks]    one line: seconds an iteration
 """
 import sys
 import time
@@ -77,6 +77,9 @@ def main():
         tokens = torch.randint(256, (MICROBATCHES, samples, SEQUENCE + 1))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
     run = torch.compile(model) if "--compile" in sys.argv else model
+    if "--compile-blocks" in sys.argv:  # each alike: compiled once
+        for block in model.blocks:
+            block.compile()
 
     def iteration():
         optimizer.zero_grad()
@@ -102,7 +105,7 @@ def main():
         torch.cuda.synchronize()
         times.append(time.perf_counter() - begin)
     parameters = sum(p.numel() for p in model.parameters())
-    print(f"{sys.argv[1]} {'compiled' if '--compile' in sys.argv else 'eager'}: {parameters / 1e6:.1f} M parameters, "
+    print(f"{sys.argv[1]} {sys.argv[2][2:] if len(sys.argv) > 2 else 'eager'}: {parameters / 1e6:.1f} M parameters, "
           f"{sorted(times)[2]:.4f} s an iteration of {MICROBATCHES} x {samples} x {SEQUENCE} tokens, "
           f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB", flush=True)
 

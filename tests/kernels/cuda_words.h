@@ -9,9 +9,10 @@
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 
 __device__ float sqrtf(float);
-__device__ float expf(float);
+__device__ float exp2f(float);
 __device__ float logf(float);
 __device__ float fabsf(float);
 __device__ float fminf(float, float);
@@ -25,7 +26,10 @@ struct dim3 {
     dim3(unsigned x_, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 using cudaStream_t = struct CUstream_st*;
-enum cudaError_t { cudaSuccess };
+enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
 cudaError_t cudaGetLastError();
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 extern "C" cudaError_t cudaConfigureCall(dim3 blocks, dim3 threads, std::size_t shared = 0,
                                          cudaStream_t stream = nullptr);

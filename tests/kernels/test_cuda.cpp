@@ -165,7 +165,7 @@ private Q_SLOTS:
             for (std::size_t i = 0; i < n; ++i) dx[i] += static_cast<double>(residual[i]);
             for (std::size_t i = 0; i < s.width; ++i) weight_gradient[i] += static_cast<double>(so_far[i]);
             each_width(s.width, [&](auto v) {
-                if (s.width > device::norm_packs * v.value * static_cast<std::size_t>(s.threads)) return;
+                if (s.width > v.value * static_cast<std::size_t>(s.threads)) return;
                 for (std::uint64_t seed = 0; seed < seeds; ++seed) {
                     BlockEmulator emulator(seed);
                     const auto blocks = static_cast<std::size_t>(s.blocks);
