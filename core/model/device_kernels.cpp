@@ -28,7 +28,8 @@ const DeviceKernels* cuda_kernels() {
 }
 
 void require_launched(int error, const char* kernel) {
-    if (error != 0) throw std::runtime_error(fmt::format("the kernel {} was not launched: CUDA's error {}", kernel, error));
+    if (error != 0)
+        throw std::runtime_error(fmt::format("the kernel {} was not launched: CUDA's error {}", kernel, error));
 }
 
 }  // namespace skippipe

@@ -29,7 +29,9 @@ std::size_t count_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 std::size_t rows(const torch::Tensor& x) { return count_of(x.size(0)); }
 
 float* f32(const torch::Tensor& x) { return x.defined() ? x.data_ptr<float>() : nullptr; }
-Bf16* bf16(const torch::Tensor& x) { return x.defined() ? reinterpret_cast<Bf16*>(x.data_ptr<at::BFloat16>()) : nullptr; }
+Bf16* bf16(const torch::Tensor& x) {
+    return x.defined() ? reinterpret_cast<Bf16*>(x.data_ptr<at::BFloat16>()) : nullptr;
+}
 
 torch::Tensor like(const torch::Tensor& x, std::int64_t columns, at::ScalarType type) {
     return torch::empty({x.size(0), columns}, x.options().dtype(type));
@@ -123,7 +125,8 @@ void DeviceStage::add_norm(torch::Tensor& normed, torch::Tensor& factors, torch:
 void DeviceStage::norm_backward(torch::Tensor& dx, torch::Tensor& dx_rounded, torch::Tensor& gradient,
                                 torch::Tensor weight_gradient, const torch::Tensor& residual, const torch::Tensor& x,
                                 const torch::Tensor& weight, const torch::Tensor& factors) const {
-    const auto space = torch::empty({static_cast<std::int64_t>(kernels_->rms_norm_workspace(count_of(width_)))}, x.options());
+    const auto space =
+        torch::empty({static_cast<std::int64_t>(kernels_->rms_norm_workspace(count_of(width_)))}, x.options());
     require_launched(kernels_->rms_norm_backward(f32(dx), bf16(dx_rounded), bf16(gradient), f32(weight_gradient),
                                                  f32(residual), f32(x), f32(weight), f32(factors), rows(x),
                                                  count_of(width_), f32(space), standard_stream),
@@ -136,7 +139,8 @@ void DeviceStage::add_product(torch::Tensor& sum, const torch::Tensor& left, con
     if (sum.is_cuda()) return void(at::addmm_out(sum, sum, left.t(), right, at::kFloat));
 #endif
     const auto product = torch::mm(left.t(), right);
-    require_launched(kernels_->accumulate(f32(sum), bf16(product), count_of(sum.numel()), standard_stream), "accumulate");
+    require_launched(kernels_->accumulate(f32(sum), bf16(product), count_of(sum.numel()), standard_stream),
+                     "accumulate");
 }
 
 torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept) const {
@@ -154,18 +158,18 @@ torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept)
         made.x = out;
         made.input_factors = factors;
         made.qkv = torch::mm(normed, w.qkv);
-        require_launched(kernels_->rotary(bf16(made.qkv), f32(rotary_table_), rows(input), turn, query_scale,
-                                          standard_stream),
-                         "rotary");
+        require_launched(
+            kernels_->rotary(bf16(made.qkv), f32(rotary_table_), rows(input), turn, query_scale, standard_stream),
+            "rotary");
         made.attended = device_attention(made.qkv, {sequence_, heads_}, kept ? &made.attention : nullptr);
         made.middle = torch::empty_like(input);
         made.middle_factors = new_factors();
         add_norm(normed, made.middle_factors, made.middle, out, torch::mm(made.attended, w.attention_out), w.ffn_norm);
         made.gate_up = torch::mm(normed, w.gate_up);
         auto activated = like(input, hidden_, at::kBFloat16);
-        require_launched(kernels_->swiglu(bf16(activated), bf16(made.gate_up), rows(input), count_of(hidden_),
-                                          standard_stream),
-                         "swiglu");
+        require_launched(
+            kernels_->swiglu(bf16(activated), bf16(made.gate_up), rows(input), count_of(hidden_), standard_stream),
+            "swiglu");
         const auto down = torch::mm(activated, w.down);
         if (block + 1 == weights_.size()) {
             out = made.middle + down;

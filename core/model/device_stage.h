@@ -17,10 +17,10 @@ namespace skippipe {
 /// What a block of a microbatch keeps: from the forward on what comes first, from the input gradient to the weight
 /// gradient the rest.
 struct DeviceBlock {
-    torch::Tensor x, middle;                     ///< fp32 [n, width]: the input, and between attention and SwiGLU
+    torch::Tensor x, middle;                      ///< fp32 [n, width]: the input, and between attention and SwiGLU
     torch::Tensor input_factors, middle_factors;  ///< fp32 [n], of the norms
-    torch::Tensor qkv;                           ///< [n, 3 width], turned; then its gradient
-    torch::Tensor attended, gate_up;             ///< [n, width] and [n, 2 hidden]; gate_up then is its gradient
+    torch::Tensor qkv;                            ///< [n, 3 width], turned; then its gradient
+    torch::Tensor attended, gate_up;              ///< [n, width] and [n, 2 hidden]; gate_up then is its gradient
     AttentionKept attention;
 
     torch::Tensor output_gradient, middle_gradient;  ///< [n, width]
@@ -63,8 +63,8 @@ public:
 
 private:
     struct Weights {
-        torch::Tensor attention_norm, ffn_norm;              ///< fp32
-        torch::Tensor qkv, attention_out, gate_up, down;     ///< rounded
+        torch::Tensor attention_norm, ffn_norm;           ///< fp32
+        torch::Tensor qkv, attention_out, gate_up, down;  ///< rounded
     };
     struct Gradients {
         torch::Tensor attention_norm, ffn_norm, qkv, attention_out, gate_up, down;

@@ -187,7 +187,8 @@ namespace {
 
 void device_forward(NodeState& node, MicrobatchState& state, Visit& visit, WireType wire) {
     torch::NoGradGuard no_gradient;
-    visit.input = visit.hop > 0 ? arrived(node, state, visit, forward_step(visit), wire) : node.stage.embed(state.tokens);
+    visit.input =
+        visit.hop > 0 ? arrived(node, state, visit, forward_step(visit), wire) : node.stage.embed(state.tokens);
     hand_over(state, visit, forward_step(visit),
               node.device->forward(visit.input, node.recompute ? nullptr : &visit.kept));
 }

@@ -88,20 +88,18 @@ void step_on_device(NodeState& node, const torch::Tensor& reduced, const Chunk& 
     const c10::DeviceGuard guard(node.stage.device());
     const auto step = static_cast<double>(given.step);
     const auto f = [](double value) { return static_cast<float>(value); };
-    const kernels::cuda::AdamWStep numbers{
-        .learning_rate = f(given.learning_rate),
-        .beta1 = f(given.beta1),
-        .beta2 = f(given.beta2),
-        .epsilon = f(given.epsilon),
-        .weight_decay = f(given.weight_decay),
-        .gradient_scale = f(given.gradient_scale),
-        .mean_factor = f(1 / (1 - std::pow(given.beta1, step))),
-        .variance_factor = f(1 / (1 - std::pow(given.beta2, step)))};
-    require_launched(
-        node.device->kernels().adamw(data(node.stage.weights(), chunk), nullptr, data(reduced, chunk),
-                                     data(node.m, chunk), data(node.v, chunk), static_cast<std::size_t>(chunk.size),
-                                     numbers, nullptr),
-        "adamw");
+    const kernels::cuda::AdamWStep numbers{.learning_rate = f(given.learning_rate),
+                                           .beta1 = f(given.beta1),
+                                           .beta2 = f(given.beta2),
+                                           .epsilon = f(given.epsilon),
+                                           .weight_decay = f(given.weight_decay),
+                                           .gradient_scale = f(given.gradient_scale),
+                                           .mean_factor = f(1 / (1 - std::pow(given.beta1, step))),
+                                           .variance_factor = f(1 / (1 - std::pow(given.beta2, step)))};
+    require_launched(node.device->kernels().adamw(data(node.stage.weights(), chunk), nullptr, data(reduced, chunk),
+                                                  data(node.m, chunk), data(node.v, chunk),
+                                                  static_cast<std::size_t>(chunk.size), numbers, nullptr),
+                     "adamw");
     node.stage.weights().unsafeGetTensorImpl()->bump_version();  // as an operation of LibTorch would
 }
 

@@ -47,8 +47,8 @@ SKIPPIPE_DEVICE void store(Bf16* to, std::size_t i, float value) {
         static_cast<std::uint16_t>(value != value ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/// V values that lie next to each other, as they are read and written at once: 16 bytes at a time where V is more than 1.
-/// Their address is then a multiple of 16 bytes.
+/// V values that lie next to each other, as they are read and written at once: 16 bytes at a time where V is more
+/// than 1. Their address is then a multiple of 16 bytes.
 template <int V, class T>
 struct alignas(16) Raw {
     static_assert(V * sizeof(T) % 16 == 0);
@@ -152,8 +152,7 @@ SKIPPIPE_DEVICE void store_pack(T* to, std::size_t i, const Pack<V>& pack) {
         // As an assignment the compiler writes it in pieces of 4 bytes wherever it loses sight of the alignment.
         SKIPPIPE_UNROLL
         for (unsigned k = 0; k < sizeof raw.words / 4; k += 4)
-            asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(
-                             reinterpret_cast<std::uint32_t*>(to + i) + k),
+            asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(reinterpret_cast<std::uint32_t*>(to + i) + k),
                          "r"(raw.words[k]), "r"(raw.words[k + 1]), "r"(raw.words[k + 2]), "r"(raw.words[k + 3])
                          : "memory");
     }

@@ -62,8 +62,9 @@ __global__ void sum_rows_kernel(float* to, const float* parts, std::size_t group
     device::sum_rows(block, to, parts, groups, rows, width, adds);
 }
 template <int V>
-__global__ void __launch_bounds__(most_loss_threads, 2) softmax_cross_entropy_kernel(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
-                                             std::size_t vocabulary) {
+__global__ void __launch_bounds__(most_loss_threads, 2)
+    softmax_cross_entropy_kernel(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
+                                 std::size_t vocabulary) {
     CudaBlock block;
     device::softmax_cross_entropy<V>(block, logits, losses, targets, rows, vocabulary);
 }
@@ -105,8 +106,9 @@ __global__ void pack_kernel(Bf16* to, const float* from, float factor, std::size
     device::pack<V>(block, to, from, factor, n);
 }
 template <int V>
-__global__ void __launch_bounds__(row_threads, 4) encode_int8_kernel(std::int8_t* to, float* scales, const float* values, float* residual,
-                                   std::size_t rows, std::size_t width) {
+__global__ void __launch_bounds__(row_threads, 4)
+    encode_int8_kernel(std::int8_t* to, float* scales, const float* values, float* residual, std::size_t rows,
+                       std::size_t width) {
     CudaBlock block;
     device::encode_int8<V>(block, to, scales, values, residual, rows, width);
 }
@@ -165,9 +167,8 @@ int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gr
             const auto at_once = static_cast<std::size_t>(norm_threads / threads * (processors > 0 ? processors : 1));
             blocks = at_once < norm_blocks ? at_once : norm_blocks;
             if (rows < blocks) blocks = rows;
-            return launch(static_cast<unsigned>(blocks), threads, stream,
-                          rms_norm_backward_kernel<decltype(v)::value>, dx, rounded, gradient, workspace, residual, x,
-                          weight, factors, rows, width);
+            return launch(static_cast<unsigned>(blocks), threads, stream, rms_norm_backward_kernel<decltype(v)::value>,
+                          dx, rounded, gradient, workspace, residual, x, weight, factors, rows, width);
         },
         width, dx, rounded, gradient, residual, x, weight, workspace);
     if (error) return error;
@@ -186,8 +187,8 @@ int softmax_cross_entropy(Bf16* logits, float* losses, const std::int64_t* targe
     while (threads < most_loss_threads && static_cast<std::size_t>(threads) * loss_values < vocabulary) threads *= 2;
     return by_width(
         [&](auto v) {
-            return launch(blocks_of(rows), threads, stream, softmax_cross_entropy_kernel<decltype(v)::value>,
-                          logits, losses, targets, rows, vocabulary);
+            return launch(blocks_of(rows), threads, stream, softmax_cross_entropy_kernel<decltype(v)::value>, logits,
+                          losses, targets, rows, vocabulary);
         },
         vocabulary, logits);
 }

@@ -69,8 +69,8 @@ struct Shape {
     int blocks, threads;
 };
 /// Fewer elements than threads, none that a warp divides, more rows than blocks, more blocks than rows.
-const std::vector<Shape> shapes{{1, 1, 1, 32},     {3, 31, 2, 64},  {7, 257, 3, 96}, {5, 1000, 8, 256},
-                                {2, 33, 1, 1024}, {3, 8, 2, 32},   {4, 296, 3, 64}, {2, 1288, 1, 32}};
+const std::vector<Shape> shapes{{1, 1, 1, 32},    {3, 31, 2, 64}, {7, 257, 3, 96}, {5, 1000, 8, 256},
+                                {2, 33, 1, 1024}, {3, 8, 2, 32},  {4, 296, 3, 64}, {2, 1288, 1, 32}};
 
 /// work(Wide<V>) with all V that kernels take of rows of such a width: one value at once, and 8.
 template <int v>
@@ -135,14 +135,14 @@ private Q_SLOTS:
                     BlockEmulator emulator(seed);
                     Guarded normed(n), of_sum(n), sum(n), factors(s.rows);
                     emulator.launch(s.blocks, s.threads, [&](auto& block) {
-                        device::rms_norm<v.value, EmulatedBlock, float, float>(
-                            block, normed.data(), factors.data(), nullptr, x.data(), nullptr, weight.data(), s.rows,
-                            s.width, 1e-5f);
+                        device::rms_norm<v.value, EmulatedBlock, float, float>(block, normed.data(), factors.data(),
+                                                                               nullptr, x.data(), nullptr,
+                                                                               weight.data(), s.rows, s.width, 1e-5f);
                     });
                     emulator.launch(s.blocks, s.threads, [&](auto& block) {
-                        device::rms_norm<v.value, EmulatedBlock, float, float>(
-                            block, of_sum.data(), nullptr, sum.data(), x.data(), before.data(), weight.data(), s.rows,
-                            s.width, 1e-5f);
+                        device::rms_norm<v.value, EmulatedBlock, float, float>(block, of_sum.data(), nullptr,
+                                                                               sum.data(), x.data(), before.data(),
+                                                                               weight.data(), s.rows, s.width, 1e-5f);
                     });
                     QVERIFY_BELOW(difference(normed.values(), expected), rounding);
                     QVERIFY_BELOW(difference(of_sum.values(), expected_of_sum), rounding);
@@ -173,8 +173,8 @@ private Q_SLOTS:
                         parts(blocks * s.width), groups(2 * s.width), sums(so_far), alone(n), again(slope);
                     emulator.launch(s.blocks, s.threads, [&](auto& block) {
                         device::rms_norm<v.value, EmulatedBlock, float, float>(block, out.data(), factors.data(),
-                                                                               nullptr, x.data(), nullptr, weight.data(),
-                                                                               s.rows, s.width, 1e-5f);
+                                                                               nullptr, x.data(), nullptr,
+                                                                               weight.data(), s.rows, s.width, 1e-5f);
                     });
                     emulator.launch(s.blocks, s.threads, [&](auto& block) {
                         device::rms_norm_backward<v.value, EmulatedBlock, float, float>(
@@ -288,8 +288,8 @@ private Q_SLOTS:
             Guarded stepped(weights), mean(m), variance(v), sum(weights);
             std::vector<device::Bf16> working(n), packed(n);
             emulator.launch(3, 64, [&](auto& block) {
-                device::adamw<wide.value>(block, stepped.data(), working.data(), gradient.data(), mean.data(), variance.data(), n,
-                              step);
+                device::adamw<wide.value>(block, stepped.data(), working.data(), gradient.data(), mean.data(),
+                                          variance.data(), n, step);
             });
             QVERIFY_BELOW(difference(stepped.values(), expected), rounding);
             QVERIFY_BELOW(difference(mean.values(), expected_m), rounding);
@@ -297,8 +297,10 @@ private Q_SLOTS:
             for (std::size_t i = 0; i < n; ++i)
                 QVERIFY(std::abs(device::load(working.data(), i) - stepped.values()[i]) <=
                         std::abs(stepped.values()[i]) / 256);
-            emulator.launch(3, 64, [&](auto& block) { device::pack<wide.value>(block, packed.data(), gradient.data(), 0.5f, n); });
-            emulator.launch(3, 64, [&](auto& block) { device::accumulate<wide.value>(block, sum.data(), packed.data(), n); });
+            emulator.launch(
+                3, 64, [&](auto& block) { device::pack<wide.value>(block, packed.data(), gradient.data(), 0.5f, n); });
+            emulator.launch(3, 64,
+                            [&](auto& block) { device::accumulate<wide.value>(block, sum.data(), packed.data(), n); });
             for (std::size_t i = 0; i < n; ++i)
                 QVERIFY(std::abs(sum.values()[i] - (weights[i] + 0.5f * gradient[i])) <=
                         std::abs(0.5f * gradient[i]) / 256 + 1e-6f);
@@ -329,7 +331,8 @@ private Q_SLOTS:
                 Guarded left(residual), scales(s.rows), sum(before);
                 std::vector<std::int8_t> sent(n, 99);
                 emulator.launch(s.blocks, s.threads, [&](auto& block) {
-                    device::encode_int8<v.value>(block, sent.data(), scales.data(), values.data(), left.data(), s.rows, s.width);
+                    device::encode_int8<v.value>(block, sent.data(), scales.data(), values.data(), left.data(), s.rows,
+                                                 s.width);
                 });
                 emulator.launch(s.blocks, s.threads, [&](auto& block) {
                     device::add_int8<v.value>(block, sum.data(), sent.data(), scales.data(), s.rows, s.width);
@@ -358,8 +361,8 @@ private Q_SLOTS:
                      Floats normed(rows * width);
                      emulator.launch(1, 128, [&](auto& block) {
                          device::rms_norm<8, EmulatedBlock, float, float>(block, normed.data(), nullptr, nullptr,
-                                                                         x.data(), nullptr, weight.data(), rows, width,
-                                                                         1e-5f);
+                                                                          x.data(), nullptr, weight.data(), rows, width,
+                                                                          1e-5f);
                      });
                      return normed;
                  }),
@@ -368,13 +371,15 @@ private Q_SLOTS:
                      Floats values = x, found(rows);
                      const std::vector<std::int64_t> targets{1, 500, 999};
                      emulator.launch(1, 128, [&](auto& block) {
-                         device::softmax_cross_entropy<8>(block, values.data(), found.data(), targets.data(), rows, width);
+                         device::softmax_cross_entropy<8>(block, values.data(), found.data(), targets.data(), rows,
+                                                          width);
                      });
                      values.insert(values.end(), found.begin(), found.end());
                      return values;
                  }),
                  1);
     }
+
 private:
     template <int P>
     void positions_of(const RotaryShape& shape) {
@@ -394,9 +399,8 @@ private:
         reference::rotary(expected_back.data(), rows, shape, 10000, 0.25, true);
         BlockEmulator emulator(P);
         Guarded turned(values), back(n);
-        emulator.launch(2, 64, [&](auto& block) {
-            device::rotary<P>(block, turned.data(), table.data(), rows, shape, 0.25f);
-        });
+        emulator.launch(
+            2, 64, [&](auto& block) { device::rotary<P>(block, turned.data(), table.data(), rows, shape, 0.25f); });
         std::vector<Floats> parts(3);
         for (std::size_t i = 0; i < n; ++i) parts[i / width % 3].push_back(values[i]);
         emulator.launch(2, 64, [&](auto& block) {

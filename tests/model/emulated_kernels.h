@@ -74,9 +74,8 @@ inline const DeviceKernels& emulated_kernels() {
         .adamw =
             [](float* weights, Bf16* working, const float* gradient, float* m, float* v, size_t n,
                const kernels::cuda::AdamWStep& step, Launched) {
-                return emulate([&](EmulatedBlock& block) {
-                    device::adamw<8>(block, weights, working, gradient, m, v, n, step);
-                });
+                return emulate(
+                    [&](EmulatedBlock& block) { device::adamw<8>(block, weights, working, gradient, m, v, n, step); });
             },
         .accumulate =
             [](float* to, const Bf16* from, size_t n, Launched) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A stage on a device, its kernels run on the CPU: against the stage's own operations with autograd, in fp32, within what
-// bf16 rounds.
+// A stage on a device, its kernels run on the CPU: against the stage's own operations with autograd, in fp32, within
+// what bf16 rounds.
 #include <QtTest>
 
 #include "core/experiment/model_size.h"
 #include "core/model/device_stage.h"
+#include "core/model/node_state.h"
 #include "core/model/torch_compat.h"
 #include "tests/model/emulated_kernels.h"
 #include "tests/model/training_fixture.h"
@@ -48,6 +49,42 @@ torch::Tensor tokens() {
 
 /// Of bf16, 8 bits, through two blocks.
 constexpr double rounding = 0.02;
+
+/// Gradients and loss of one microbatch by way of two nodes.
+struct Walked {
+    std::vector<torch::Tensor> gradients;
+    double loss;
+};
+Walked walk(bool on_device, bool split, bool recompute) {
+    std::vector<NodeState> nodes;
+    nodes.reserve(2);
+    for (int number = 0; number < 2; ++number) {
+        auto& node = nodes.emplace_back(stage_of(number), model, ProductType::fp32);
+        node.recompute = recompute;
+        if (!on_device) continue;
+        node.fused.reset();
+        node.device.emplace(node.stage, model, emulated_kernels());
+        node.refresh();
+    }
+    MicrobatchState state;
+    state.begin({NodeIndex(0), NodeIndex(1)});
+    state.tokens = tokens();
+    state.targets = tokens().flip(0);
+    state.token_count = samples * model.sequence;
+    const auto at = [](auto& all, int i) -> auto& { return all[static_cast<std::size_t>(i)]; };
+    for (int hop = 0; hop < 2; ++hop) run_forward(at(nodes, hop), state, at(state.visits, hop), WireType::fp32);
+    run_loss(nodes.front(), state, WireType::fp32);
+    for (int hop = 1; hop >= 0; --hop)
+        split ? run_input_gradient(at(nodes, hop), state, at(state.visits, hop), WireType::fp32)
+              : run_backward(at(nodes, hop), state, at(state.visits, hop), WireType::fp32);
+    for (int hop = 0; split && hop < 2; ++hop) run_weight_gradient(at(nodes, hop), state, at(state.visits, hop));
+    Walked walked{{}, state.loss + (on_device ? state.device_loss.item<double>() : 0)};
+    for (auto& node : nodes) {
+        if (node.held != 0 || node.tokens != state.token_count) throw std::logic_error("a visit did not end");
+        walked.gradients.push_back(node.stage.gradient());
+    }
+    return walked;
+}
 
 }  // namespace
 
@@ -142,6 +179,22 @@ private Q_SLOTS:
         QVERIFY(!torch::equal(after, before));
         auto moved = std::move(stage);
         QVERIFY(torch::equal(device.forward(input(), nullptr), after));
+    }
+
+    /// A microbatch goes through nodes on a device as through those on the CPU: whole, split, and computed again.
+    void nodes_on_a_device() {
+        const auto expected = walk(false, false, false);
+        Walked whole;
+        for (const bool split : {false, true})
+            for (const bool recompute : {false, true}) {
+                const auto found = walk(true, split, recompute);
+                QVERIFY(std::abs(found.loss / expected.loss - 1) < rounding);
+                for (std::size_t i = 0; i < 2; ++i) {
+                    QVERIFY(off(found.gradients[i], expected.gradients[i]) < 2 * rounding);
+                    if (!whole.gradients.empty()) QVERIFY(off(found.gradients[i], whole.gradients[i]) < 1e-5);
+                }
+                if (whole.gradients.empty()) whole = found;
+            }
     }
 
     void models_that_fit() {
