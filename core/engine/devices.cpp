@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/devices.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -8,6 +9,7 @@
 
 #include "core/base/format.h"
 #include "core/base/index.h"
+#include "core/experiment/model_size.h"
 #include "core/planner/timeline/memory.h"
 
 namespace skippipe {
@@ -100,11 +102,28 @@ Faults check_devices(const Experiment& experiment, const RankSchedule& schedule,
     }
 }
 
+namespace {
+
+/// Bytes of the weights that products in bf16 read, beside the exact ones.
+double rounded_weights(const Experiment& experiment, const Plan& plan, NodeIndex node) {
+    if (experiment.execution.products != ProductType::bf16) return 0;
+    for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)
+        if (std::find(plan.stages[stage].begin(), plan.stages[stage].end(), node) != plan.stages[stage].end())
+            return 2 * stage_parameters(experiment.model, plan.blocks[stage], stage == 0);
+    return 0;
+}
+
+}  // namespace
+
 Faults check_gpu_memory(const Experiment& experiment, const Problem& problem, const Plan& plan,
                         const std::vector<std::string>& devices, const AttachedGpus& gpus) {
     std::map<std::string, std::vector<NodeMemory>> on;
-    for (const auto& need : memory_needed(experiment, problem, plan))
-        if (!devices[at(need.node)].empty()) on[devices[at(need.node)]].push_back(need);
+    for (auto& need : memory_needed(experiment, problem, plan)) {
+        const auto& device = devices[at(need.node)];
+        if (device.empty()) continue;
+        need.state += rounded_weights(experiment, plan, need.node);
+        on[device].push_back(need);
+    }
     Faults faults;
     for (const auto& gpu : gpus.list) {
         const auto found = on.find(fmt::format("cuda:{}", gpu.index));

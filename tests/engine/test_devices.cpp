@@ -109,6 +109,17 @@ private Q_SLOTS:
         const auto faults = check(bytes - 1);
         QCOMPARE(faults.size(), std::size_t{1});
         QVERIFY2(faults[0].what.find("2 nodes on cuda:0 (Card 0) need") == 0, faults[0].what.c_str());
+        // Products in bf16 read weights of their own.
+        auto rounded = scene.experiment;
+        rounded.execution.products = ProductType::bf16;
+        double more = 0;
+        for (const auto& need : together)
+            more += need.state / 16 * 2;
+        const auto check_rounded = [&](double has) {
+            return check_gpu_memory(rounded, scene.problem, scene.plan, devices, gpus(2, has));
+        };
+        QVERIFY(check_rounded(bytes + more).empty());
+        QCOMPARE(check_rounded(bytes + more - 1).size(), std::size_t{1});
         // What others hold of it is not there for this.
         auto held = gpus(2, 2 * bytes);
         held.list[0].free_bytes = bytes;
