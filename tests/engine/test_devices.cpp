@@ -113,8 +113,7 @@ private Q_SLOTS:
         auto rounded = scene.experiment;
         rounded.execution.products = ProductType::bf16;
         double more = 0;
-        for (const auto& need : together)
-            more += need.state / 16 * 2;
+        for (const auto& need : together) more += need.state / 16 * 2;
         const auto check_rounded = [&](double has) {
             return check_gpu_memory(rounded, scene.problem, scene.plan, devices, gpus(2, has));
         };

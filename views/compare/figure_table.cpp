@@ -22,7 +22,8 @@ namespace {
 constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict_role = Qt::UserRole + 2,
               figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4, run_role = Qt::UserRole + 5;
 constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
-constexpr int most_apart = 22;                        ///< characters of a line of what tells a run from the others
+constexpr qsizetype most_head_lines = 4;
+constexpr int most_apart = 22;  ///< characters of a line of what tells a run from the others
 constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
 constexpr int long_words = 480, short_words = 152, middle_words = 92, brief_words = 72;
 constexpr int stacked_row = 40;
@@ -31,8 +32,11 @@ constexpr int wide_padding = size::gap + size::unit, narrow_padding = size::unit
 /// A line for as many words as have room in it.
 QString in_lines(const QString& words) {
     QStringList lines;
-    for (const QString& word : words.split(QStringLiteral(", "))) {
-        const bool fits = !lines.isEmpty() && lines.back().size() + 2 + word.size() <= most_apart;
+    const QStringList all = words.split(QStringLiteral(", "));
+    for (const QString& word : all) {
+        // A line for each where they are few, so that the same stands beside the same in all heads.
+        const bool fits =
+            all.size() > most_head_lines && !lines.isEmpty() && lines.back().size() + 2 + word.size() <= most_apart;
         if (fits)
             lines.back() += QStringLiteral(", ") + word;
         else
@@ -213,11 +217,13 @@ void FigureTable::add_heading(const QString& words) {
 void FigureTable::measure() {
     columns_.assign(static_cast<std::size_t>(columnCount() - 1), {});
     names_ = 0;
+    int widest = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
         const QString head = horizontalHeaderItem(static_cast<int>(i) + 1)->text();
-        columns_[i].head = std::max(QFontMetrics(small_font()).size(0, head).width(),
-                                    width_of(small_font(), head.section('\n', 0, 0)) + swatch_width);
+        widest = std::max({widest, QFontMetrics(small_font()).size(0, head).width(),
+                           width_of(small_font(), head.section('\n', 0, 0)) + swatch_width});
     }
+    for (auto& column : columns_) column.head = widest;
     for (int r = 0; r < rowCount(); ++r) {
         if (columnSpan(r, 0) > 1) continue;
         names_ = std::max(names_, width_of(font(), item(r, 0)->text()));

@@ -39,6 +39,9 @@ QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& w
     return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, least, most);
 }
 
+/// "0.33", as it is in the document.
+QString ratio_words(double skip_ratio) { return QString::number(skip_ratio, 'g', 3); }
+
 /// "15.3", "1 230".
 QString iterations_words(double count) { return count < 100 ? three_digits(count) : whole_number(count); }
 
@@ -57,19 +60,25 @@ QString chance_of(const SkipWorth& a, const SkipWorth& b) {
                          : QObject::tr("Chance does as much: over the seeds p %1 (Welch's test).").arg(is);
 }
 
-/// Which skip ratio gets there first.
+QString who_wins(const QString& answer, const SkipWorth& won, const SkipWorth& lost) {
+    return QObject::tr("%1: skip ratio %2 gets there first, after %3; %4 takes %5 × as long\n%6 ")
+        .arg(answer, ratio_words(won.skip_ratio), duration(*won.network_s.mean), ratio_words(lost.skip_ratio),
+             three_digits(*lost.network_s.mean / *won.network_s.mean), chance_of(won, lost));
+}
+
+/// Which skip ratio gets there first: a line that says it, then how sure that is.
 QString verdict_words(const std::vector<SkipWorth>& rows) {
     if (rows.size() == 1)
         return QObject::tr(
-                   "All of these runs skip %1: runs at another skip ratio, as a sweep makes them, would tell "
+                   "All of these runs have skip ratio %1\nRuns at another one, as a sweep makes them, would tell "
                    "whether it is worth it. ")
-            .arg(percent(rows.front().skip_ratio));
+            .arg(ratio_words(rows.front().skip_ratio));
     const SkipWorth *best = nullptr, *first = &rows.front();
     for (const auto& row : rows)
         if (row.is_whole() && (best == nullptr || *row.network_s.mean < *best->network_s.mean)) best = &row;
     if (best == nullptr || !first->is_whole())
-        return QObject::tr("Nobody knows yet: of skip ratio %1, %2. ")
-            .arg(three_digits(first->skip_ratio),
+        return QObject::tr("Nobody knows yet: of skip ratio %1, %2\n")
+            .arg(ratio_words(first->skip_ratio),
                  first->there < first->runs
                      ? QObject::tr("%1 of %2 runs got there").arg(first->there).arg(first->runs)
                      : QObject::tr("the loss was read %1 times, too seldom to say when it got there")
@@ -79,17 +88,10 @@ QString verdict_words(const std::vector<SkipWorth>& rows) {
         for (const auto& row : rows)
             if (&row != first && row.is_whole() && (next == nullptr || *row.network_s.mean < *next->network_s.mean))
                 next = &row;
-        if (next == nullptr)
-            return QObject::tr("Only skip ratio %1 can be told. ").arg(three_digits(first->skip_ratio));
-        return QObject::tr("%1: skipping %2 gets there first, after %3; skipping %4 after %5. %6\n")
-            .arg(is_sure(*first, *next) ? QObject::tr("It is not") : QObject::tr("It seems not"),
-                 percent(first->skip_ratio), duration(*first->network_s.mean), percent(next->skip_ratio),
-                 duration(*next->network_s.mean), chance_of(*first, *next));
+        if (next == nullptr) return QObject::tr("Only skip ratio %1 can be told\n").arg(ratio_words(first->skip_ratio));
+        return who_wins(is_sure(*first, *next) ? QObject::tr("It is not") : QObject::tr("It seems not"), *first, *next);
     }
-    return QObject::tr("%1: skipping %2 gets there after %3, %4 of what skipping %5 takes. %6\n")
-        .arg(is_sure(*best, *first) ? QObject::tr("It is") : QObject::tr("It seems so"), percent(best->skip_ratio),
-             duration(*best->network_s.mean), percent(*best->network_s.mean / *first->network_s.mean),
-             percent(first->skip_ratio), chance_of(*best, *first));
+    return who_wins(is_sure(*best, *first) ? QObject::tr("It is") : QObject::tr("It seems so"), *best, *first);
 }
 
 /// What a plan and its price depend on, but for the skip ratio.
@@ -127,6 +129,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
       metric_(new QComboBox),
       figure_(new QComboBox),
       target_(new QLineEdit),
+      finding_(words_label({}, "heading")),
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")),
       progress_(words_label({}, "secondary")),
@@ -164,6 +167,8 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     auto* column = seamless_column(this);
     column->addLayout(row);
     words_->setContentsMargins(size::wide_gap, 0, size::wide_gap, size::unit);
+    finding_->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
+    column->addWidget(finding_);
     column->addWidget(words_);
     column->addWidget(plot_, 3);
     plot_->setAccessibleName(tr("Time to the loss at each skip ratio"));
@@ -358,9 +363,12 @@ void WorthPanel::draw() {
     figure_->setEnabled(has_prices(experiment));
     figure_->setToolTip(figure_->isEnabled() ? QString{} : tr("The open experiment has no prices"));
     if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
+    const QString verdict = any ? tr("Is the skip worth it? ") + verdict_words(worths_.rows) : QString{};
+    finding_->setVisible(any);
+    finding_->setText(verdict.section('\n', 0, 0));
     if (any)
         words_->setText(
-            tr("Is the skip worth it? ") + verdict_words(worths_.rows) +
+            verdict.section('\n', 1) +
             tr("Projected onto %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
                "least and most over seeds%3")
                 .arg(QString::fromStdString(experiment.name), QString::fromStdString(experiment.pipeline.planner),
@@ -398,7 +406,7 @@ void WorthPanel::fill_table() {
     for (int r = 0; r < table_->rowCount(); ++r) {
         const auto& row = worths_.rows[static_cast<std::size_t>(r)];
         const auto& compared = compared_of(row);
-        QStringList cells{three_digits(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
+        QStringList cells{ratio_words(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
                           chance_words(compared.p), money_or_time(row, row.network_s, duration)};
         if (has_money) cells << money_or_time(row, row.money, three_digits);
         cells << duration(row.iteration_s) << money_or_time(row, row.iterations, iterations_words)
@@ -441,12 +449,22 @@ void WorthPanel::draw_curve() {
     const QColor colour = theme().accent;
     QColor band = colour;
     band.setAlpha(worth_band_alpha);
-    auto* lower = add(least);
-    auto* upper = add(most);
-    upper->setBrush(band);
-    upper->setChannelFillGraph(lower);
+    const bool joined = x.size() > 2;  // else a straight line would tell of skip ratios that nobody tried
+    if (joined) {
+        auto* lower = add(least);
+        auto* upper = add(most);
+        upper->setBrush(band);
+        upper->setChannelFillGraph(lower);
+    }
     auto* line = add(mean);
     line->setPen(QPen(colour, 1.75));
+    if (!joined) {
+        line->setLineStyle(QCPGraph::lsNone);
+        auto* spread = new QCPErrorBars(plot_->xAxis, plot_->yAxis);  // the plot's
+        spread->setDataPlottable(line);
+        spread->setPen(QPen(colour, 1));
+        for (int i = 0; i < x.size(); ++i) spread->addData(mean[i] - least[i], most[i] - mean[i]);
+    }
     line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colour), QBrush(colour), 7));
     plot_->legend->setVisible(false);
     plot_->xAxis->setLabel(tr("Skip ratio"));

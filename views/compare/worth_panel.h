@@ -39,6 +39,7 @@ public:
     void show_runs(const std::vector<const RunData*>& runs);
     const SkipWorths& worths() const { return worths_; }
     const QTableWidget& table() const { return *table_; }
+    const QLabel& finding() const { return *finding_; }
     const QLabel& words() const { return *words_; }
     QLineEdit& target() { return *target_; }
     QComboBox& figure() { return *figure_; }
@@ -86,7 +87,7 @@ private:
     const PlannerRegistry& planners_;
     QComboBox *metric_, *figure_;
     QLineEdit* target_;
-    QLabel *words_, *empty_, *progress_;
+    QLabel *finding_, *words_, *empty_, *progress_;
     QPushButton* stop_button_;
     QCustomPlot* plot_;
     QTableWidget* table_;
