@@ -104,7 +104,7 @@ Faults check_devices(const Experiment& experiment, const RankSchedule& schedule,
 
 namespace {
 
-/// Bytes of the weights that products in bf16 read, beside the exact ones.
+/// Bytes of the weights that products in bf16 read, beside the exact ones, at the most.
 double rounded_weights(const Experiment& experiment, const Plan& plan, NodeIndex node) {
     if (experiment.execution.products != ProductType::bf16) return 0;
     for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)

@@ -14,7 +14,7 @@ torch::Tensor by_head(const torch::Tensor& rows, const AttentionShape& shape) {
     return rows.view({-1, shape.sequence, shape.heads, rows.size(1) / shape.heads}).transpose(1, 2);
 }
 torch::Tensor by_row(const torch::Tensor& heads) {
-    return heads.transpose(1, 2).reshape({heads.size(0) * heads.size(2), heads.size(1) * heads.size(3)});
+    return heads.transpose(1, 2).reshape({heads.size(0) * heads.size(2), heads.size(1) * heads.size(3)}).contiguous();
 }
 
 torch::Tensor part_of(const torch::Tensor& qkv, const AttentionShape& shape, int part) {

@@ -10,7 +10,8 @@ namespace skippipe {
 const DeviceKernels* cuda_kernels() {
 #ifdef SKIPPIPE_CUDA_KERNELS
     namespace cuda = kernels::cuda;
-    static constexpr DeviceKernels table{.rms_norm = cuda::rms_norm,
+    static constexpr DeviceKernels table{.runs_on = cuda::runs_on,
+                                         .rms_norm = cuda::rms_norm,
                                          .rms_norm_workspace = cuda::rms_norm_workspace,
                                          .rms_norm_backward = cuda::rms_norm_backward,
                                          .softmax_cross_entropy = cuda::softmax_cross_entropy,

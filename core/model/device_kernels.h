@@ -8,6 +8,7 @@ namespace skippipe {
 
 /// Functions of kernels/cuda/launch.h; each returns CUDA's error number, 0 where there is none.
 struct DeviceKernels {
+    decltype(&kernels::cuda::runs_on) runs_on;
     decltype(&kernels::cuda::rms_norm) rms_norm;
     decltype(&kernels::cuda::rms_norm_workspace) rms_norm_workspace;
     decltype(&kernels::cuda::rms_norm_backward) rms_norm_backward;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include <c10/core/DeviceGuard.h>
@@ -22,8 +23,6 @@ using kernels::cuda::Bf16;
 constexpr float device_epsilon = static_cast<float>(norm_epsilon);
 /// LibTorch's operations go to the standard stream, and so do the kernels.
 constexpr kernels::cuda::Stream standard_stream = nullptr;
-/// Values of logits that are in memory at once, in bf16.
-constexpr std::int64_t most_logits = std::int64_t{1} << 26;
 
 std::size_t count_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 std::size_t rows(const torch::Tensor& x) { return count_of(x.size(0)); }
@@ -61,18 +60,19 @@ torch::Tensor rotary_table(const ModelSpec& model) {
 
 bool DeviceStage::fits(const ModelSpec& model, ProductType products) {
     const int head_width = model.width / model.heads;
-    constexpr int widest_head = 256, widest_row = 8192;
+    constexpr int widest_head = 192, widest_row = 8192;
     return products == ProductType::bf16 && kv_heads(model) == model.heads && head_width % 8 == 0 &&
            head_width <= widest_head && model.width <= widest_row;
 }
 
-DeviceStage::DeviceStage(Stage& stage, const ModelSpec& model, const DeviceKernels& kernels)
+DeviceStage::DeviceStage(Stage& stage, const ModelSpec& model, const DeviceKernels& kernels, std::int64_t most_logits)
     : kernels_(&kernels),
       width_(model.width),
       hidden_(ffn_width(model)),
       heads_(model.heads),
       sequence_(model.sequence),
       vocabulary_(model.vocabulary),
+      most_logits_(most_logits),
       exact_(stage.weights()),
       working_(torch::empty_like(stage.weights(), at::kBFloat16)),
       rotary_table_(rotary_table(model).to(stage.device())) {
@@ -143,11 +143,16 @@ void DeviceStage::add_product(torch::Tensor& sum, const torch::Tensor& left, con
                      "accumulate");
 }
 
+kernels::RotaryShape DeviceStage::turn() const {
+    return {count_of(sequence_), count_of(heads_), count_of(width_ / heads_)};
+}
+
+float DeviceStage::query_scale() const { return 1 / std::sqrt(static_cast<float>(width_ / heads_)); }
+
 torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept) const {
+    if (version_ < 0) throw std::logic_error("no weights have been rounded yet");
     torch::NoGradGuard no_gradient;
     const c10::DeviceGuard guard(exact_.device());
-    const kernels::RotaryShape turn{count_of(sequence_), count_of(heads_), count_of(width_ / heads_)};
-    const float query_scale = 1 / std::sqrt(static_cast<float>(width_ / heads_));
     if (kept) kept->resize(weights_.size());
     auto normed = like(input, width_, at::kBFloat16), out = input, factors = torch::Tensor();
     const auto new_factors = [&] { return kept ? torch::empty({input.size(0)}, input.options()) : torch::Tensor(); };
@@ -159,7 +164,7 @@ torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept)
         made.input_factors = factors;
         made.qkv = torch::mm(normed, w.qkv);
         require_launched(
-            kernels_->rotary(bf16(made.qkv), f32(rotary_table_), rows(input), turn, query_scale, standard_stream),
+            kernels_->rotary(bf16(made.qkv), f32(rotary_table_), rows(input), turn(), query_scale(), standard_stream),
             "rotary");
         made.attended = device_attention(made.qkv, {sequence_, heads_}, kept ? &made.attention : nullptr);
         made.middle = torch::empty_like(input);
@@ -182,10 +187,9 @@ torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept)
     return out;
 }
 
-torch::Tensor DeviceStage::block_input_gradient(int block, const torch::Tensor& gradient, DeviceBlock& k) const {
+torch::Tensor DeviceStage::block_input_gradient(int block, const torch::Tensor& gradient, DeviceKept& kept) const {
     const auto& w = weights_[static_cast<std::size_t>(block)];
-    const kernels::RotaryShape turn{count_of(sequence_), count_of(heads_), count_of(width_ / heads_)};
-    const float query_scale = 1 / std::sqrt(static_cast<float>(width_ / heads_));
+    auto& k = kept.at(static_cast<std::size_t>(block));
     const auto n = rows(gradient);
     if (!k.output_gradient.defined()) k.output_gradient = rounded(gradient);
     k.norm_gradients = torch::zeros({2, width_}, gradient.options());
@@ -193,17 +197,19 @@ torch::Tensor DeviceStage::block_input_gradient(int block, const torch::Tensor& 
     require_launched(kernels_->swiglu_backward(bf16(k.gate_up), bf16(k.hidden), n, count_of(hidden_), standard_stream),
                      "swiglu_backward");
     k.ffn_normed = torch::mm(k.gate_up, w.gate_up.t());
-    auto middle = torch::empty_like(gradient), dx = torch::empty_like(gradient), unrounded = torch::Tensor();
+    auto middle = torch::empty_like(gradient), dx = torch::empty_like(gradient), dx_rounded = torch::Tensor();
     k.middle_gradient = like(gradient, width_, at::kBFloat16);
     norm_backward(middle, k.middle_gradient, k.ffn_normed, k.norm_gradients[1], gradient, k.middle, w.ffn_norm,
                   k.middle_factors);
     const auto attended = torch::mm(k.middle_gradient, w.attention_out.t());
     const auto [query, key, value] = device_attention_backward(attended, k.qkv, {sequence_, heads_}, k.attention);
     require_launched(kernels_->rotary_backward(bf16(k.qkv), bf16(query), bf16(key), bf16(value), f32(rotary_table_), n,
-                                               turn, query_scale, standard_stream),
+                                               turn(), query_scale(), standard_stream),
                      "rotary_backward");
     k.attention_normed = torch::mm(k.qkv, w.qkv.t());
-    norm_backward(dx, unrounded, k.attention_normed, k.norm_gradients[0], middle, k.x, w.attention_norm,
+    if (block > 0)  // which reads it so
+        dx_rounded = kept[static_cast<std::size_t>(block) - 1].output_gradient = like(gradient, width_, at::kBFloat16);
+    norm_backward(dx, dx_rounded, k.attention_normed, k.norm_gradients[0], middle, k.x, w.attention_norm,
                   k.input_factors);
     return dx;
 }
@@ -224,9 +230,8 @@ torch::Tensor DeviceStage::backward(const torch::Tensor& gradient, DeviceKept& k
     const c10::DeviceGuard guard(exact_.device());
     auto dx = gradient;
     for (int block = blocks() - 1; block >= 0; --block) {
-        auto& k = kept.at(static_cast<std::size_t>(block));
-        dx = block_input_gradient(block, dx, k);
-        block_weight_gradient(block, k);
+        dx = block_input_gradient(block, dx, kept);
+        block_weight_gradient(block, kept[static_cast<std::size_t>(block)]);
     }
     kept.clear();
     return dx;
@@ -236,8 +241,7 @@ torch::Tensor DeviceStage::input_gradient(const torch::Tensor& gradient, DeviceK
     torch::NoGradGuard no_gradient;
     const c10::DeviceGuard guard(exact_.device());
     auto dx = gradient;
-    for (int block = blocks() - 1; block >= 0; --block)
-        dx = block_input_gradient(block, dx, kept.at(static_cast<std::size_t>(block)));
+    for (int block = blocks() - 1; block >= 0; --block) dx = block_input_gradient(block, dx, kept);
     return dx;
 }
 
@@ -258,7 +262,7 @@ torch::Tensor DeviceStage::head_pass(torch::Tensor* dx, const torch::Tensor& x, 
     torch::NoGradGuard no_gradient;
     const c10::DeviceGuard guard(exact_.device());
     auto losses = torch::empty({x.size(0)}, x.options()), factors = torch::empty({x.size(0)}, x.options());
-    const std::int64_t tokens = x.size(0), piece = std::clamp<std::int64_t>(most_logits / vocabulary_, 1, tokens);
+    const std::int64_t tokens = x.size(0), piece = std::max<std::int64_t>(most_logits_ / vocabulary_, 1);
     for (std::int64_t begin = 0; begin < tokens; begin += piece) {
         const auto count = std::min(piece, tokens - begin);
         const auto from = x.narrow(0, begin, count);

@@ -32,7 +32,9 @@ using DeviceKept = std::vector<DeviceBlock>;
 class DeviceStage {
 public:
     /// Works on the stage's weights and gradients where they are; the kernels outlive it.
-    DeviceStage(Stage& stage, const ModelSpec& model, const DeviceKernels& kernels);
+    /// `most_logits`: values of logits that are in memory at once, but a token's at the least.
+    DeviceStage(Stage& stage, const ModelSpec& model, const DeviceKernels& kernels,
+                std::int64_t most_logits = std::int64_t{1} << 26);
 
     /// Whether such a stage can be: bf16 products, as many heads of keys as of queries, widths of heads that attention
     /// takes.
@@ -78,12 +80,14 @@ private:
                        torch::Tensor weight_gradient, const torch::Tensor& residual, const torch::Tensor& x,
                        const torch::Tensor& weight, const torch::Tensor& factors) const;
     void add_product(torch::Tensor& sum, const torch::Tensor& left, const torch::Tensor& right) const;
-    torch::Tensor block_input_gradient(int block, const torch::Tensor& gradient, DeviceBlock& kept) const;
+    kernels::RotaryShape turn() const;
+    float query_scale() const;
+    torch::Tensor block_input_gradient(int block, const torch::Tensor& gradient, DeviceKept& kept) const;
     void block_weight_gradient(int block, DeviceBlock& kept);
     torch::Tensor head_pass(torch::Tensor* dx, const torch::Tensor& x, const torch::Tensor& targets) const;
 
     const DeviceKernels* kernels_;
-    std::int64_t width_, hidden_, heads_, sequence_, vocabulary_;
+    std::int64_t width_, hidden_, heads_, sequence_, vocabulary_, most_logits_;
     torch::Tensor exact_, working_;  ///< the stage's weights, flat, and rounded
     std::int64_t version_ = -1;
     std::vector<Weights> weights_;

@@ -159,8 +159,8 @@ void fused_weight_gradient(NodeState& node, MicrobatchState& state, Visit& visit
 NodeState::NodeState(Stage given, const ModelSpec& of, ProductType products) : stage(std::move(given)), model(of) {
     // Heads that share keys and values are left to LibTorch's operations.
     if (stage.device().is_cpu() && kv_heads(model) == model.heads) fused.emplace(stage, model, products);
-    if (stage.device().is_cuda() && cuda_kernels() && DeviceStage::fits(of, products))
-        device.emplace(stage, model, *cuda_kernels());
+    const bool fits = stage.device().is_cuda() && cuda_kernels() && DeviceStage::fits(of, products);
+    if (fits && cuda_kernels()->runs_on(stage.device().index())) device.emplace(stage, model, *cuda_kernels());
     m = torch::zeros_like(stage.weights());
     v = torch::zeros_like(stage.weights());
 }

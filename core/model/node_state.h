@@ -23,9 +23,8 @@ struct NodeState {
     NodeState(Stage stage, const ModelSpec& model, ProductType products = ProductType::fp32);
 
     Stage stage;
-    /// On the CPU, and in bf16 on a GPU; elsewhere the stage's own operations and autograd do the work.
-    std::optional<FusedStage> fused;
-    std::optional<DeviceStage> device;
+    std::optional<FusedStage> fused;    ///< on the CPU
+    std::optional<DeviceStage> device;  ///< in bf16 on a GPU; elsewhere the stage's own operations and autograd do it
     ModelSpec model;
     bool recompute = false;  ///< a visit keeps its input only; the backward does the forward again
     BufferPool activations, between;

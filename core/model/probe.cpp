@@ -34,13 +34,14 @@ Batch random_batch(const Experiment& experiment, std::uint64_t seed) {
     return batch;
 }
 
+/// Until a device is through with what was queued for it: reading one number back waits for that.
+void settle(const torch::Tensor& tensor) {
+    if (tensor.defined() && !tensor.device().is_cpu()) tensor.detach().view(-1)[0].item<float>();
+}
+
 NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index) {
     const bool device_is_cpu = node.stage.device().is_cpu();
     const auto now_s = [&] { return device_is_cpu ? thread_s() : steady_s(); };
-    // Reading one number back waits for a device's queue.
-    const auto settle = [&](const torch::Tensor& tensor) {
-        if (!device_is_cpu && tensor.defined()) tensor.view(-1)[0].item<float>();
-    };
     const bool first = node.stage.stage() == 0;
     const auto wire = experiment.costs.wire;
     const auto batch = random_batch(experiment, static_cast<std::uint64_t>(index));
@@ -70,6 +71,7 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
         const double back_s = now_s();
         run_backward(node, state, visit, wire);
         settle(state.inputs.back().values);
+        settle(node.stage.gradient());
         if (i < warm_ups) continue;
         forward.push_back(forward_s - start_s);
         if (first) loss.push_back(loss_s - forward_s);
@@ -88,6 +90,8 @@ Measured measure_step(const Experiment& experiment, std::vector<StageCopies>& st
         together();
         const double start_s = steady_s();
         step_stages(stages, parameters, graph);
+        for (const auto& stage : stages)
+            for (const auto* node : stage.nodes) settle(node->stage.weights());
         if (i >= warm_ups) seconds.push_back(steady_s() - start_s);
     }
     return summarize(std::move(seconds));
@@ -139,7 +143,9 @@ void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, i
     std::vector<NodeSpeed> speeds(hosted.size());
     TaskGraph graph(prepare_blas() ? workers : 1, use_one_thread);
     graph.for_each(hosted.size(), [&](std::size_t i) {
-        speeds[i] = measure_node(experiment, nodes[static_cast<std::size_t>(hosted[i])].value(), hosted[i]);
+        auto& node = nodes[static_cast<std::size_t>(hosted[i])].value();
+        node.refresh();
+        speeds[i] = measure_node(experiment, node, hosted[i]);
     });
     probe.nodes = std::move(speeds);
     std::vector<StageCopies> stages(schedule.plan.stages.size());

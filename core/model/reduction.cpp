@@ -14,6 +14,7 @@ namespace skippipe {
 
 namespace {
 
+constexpr std::int64_t device_piece = 1 << 24;
 constexpr std::int64_t chunk_elements = 1 << 15;  // fixed: the order of sums may not depend on the number of threads
 
 /// A part of a stage's flat arrays.
@@ -78,9 +79,10 @@ double reduce_on_device(StageCopies& stage, bool adds, bool divides) {
         sum.add_(stage.nodes[copy]->stage.gradient().to(sum.device()));
     if (!divides) return 0;
     sum.mul_(1.0 / static_cast<double>(stage.tokens));
-    // In one pass: a tensor of squares would be written and read.
-    const double norm = at::linalg_vector_norm(sum, 2, c10::nullopt, false, torch::kFloat64).item<double>();
-    return norm * norm;
+    // Piece by piece, so that no second array of the stage's size is written for it.
+    auto squared = torch::zeros({}, sum.options().dtype(torch::kFloat64));
+    for (const auto& piece : sum.split(device_piece)) squared.add_(piece.square().sum(torch::kFloat64));
+    return squared.item<double>();
 }
 
 /// By our own kernel: LibTorch's operations would read and write everything several times.

@@ -86,8 +86,9 @@ std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task
         case OpKind::L:
             return [this, decode, read, &node, &state] {
                 decode();
-                // Where the data node is lost, the loss may be due here before the first forward has run again.
-                if (!state.targets.defined()) read();
+                // Where the data node is lost, the loss may be due here before the first forward has run again; its
+                // targets may be on another device then.
+                if (!state.targets.defined() || state.targets.device() != node.stage.device()) read();
                 run_loss(node, state, wire());
             };
         case OpKind::B:

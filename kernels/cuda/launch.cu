@@ -50,9 +50,10 @@ __global__ void rms_norm_kernel(Bf16* normed, float* factors, float* sum, const 
     device::rms_norm<V>(block, normed, factors, sum, x, added, weight, rows, width, epsilon);
 }
 template <int V>
-__global__ void rms_norm_backward_kernel(float* dx, Bf16* rounded, Bf16* gradient, float* parts, const float* residual,
-                                         const float* x, const float* weight, const float* factors, std::size_t rows,
-                                         std::size_t width) {
+__global__ void __launch_bounds__(norm_threads)
+    rms_norm_backward_kernel(float* dx, Bf16* rounded, Bf16* gradient, float* parts, const float* residual,
+                             const float* x, const float* weight, const float* factors, std::size_t rows,
+                             std::size_t width) {
     CudaBlock block;
     device::rms_norm_backward<V>(block, dx, rounded, gradient, parts, residual, x, weight, factors, rows, width);
 }
@@ -136,6 +137,12 @@ int launch(unsigned blocks, int threads, Stream stream, Kernel kernel, Arguments
 }
 
 }  // namespace
+
+bool runs_on(int card) {
+    int major = 0;
+    constexpr int least = 8;  // what these are compiled for
+    return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, card) == cudaSuccess && major >= least;
+}
 
 int rms_norm(Bf16* normed, float* factors, float* sum, const float* x, const Bf16* added, const float* weight,
              std::size_t rows, std::size_t width, float epsilon, Stream stream) {

@@ -12,6 +12,9 @@ using device::AdamWStep;
 using device::Bf16;
 using Stream = void*;
 
+/// Whether CUDA's GPU of that number can run what stands here: sm_80 (Ampere) and later.
+bool runs_on(int card);
+
 /// factors [rows], where given, are kept for the way back. Where `added` is given, sum = x + added comes first, and the
 /// norm is that of sum, which may be x.
 int rms_norm(Bf16* normed, float* factors, float* sum, const float* x, const Bf16* added, const float* weight,

@@ -103,7 +103,8 @@ inline std::size_t turns(std::size_t width) { return turn_shape(width).heads * 6
 
 /// RMSNorm's way back and its sums, as launch.cu has them.
 inline void norm_backward(testing::BlockEmulator& emulator, const Pointers& p, std::size_t rows, std::size_t width) {
-    constexpr int blocks = 3, threads = 256;
+    constexpr int blocks = 3;
+    const int threads = width <= 2048 ? 256 : 1024;
     const auto run = [&](auto v) {
         emulator.launch(blocks, threads, [&](EmulatedBlock& block) {
             kernels::device::rms_norm_backward<v.value>(block, f32(p[0]), bf16(p[1]), bf16(p[2]), f32(p[8]), f32(p[4]),

@@ -27,7 +27,7 @@ struct dim3 {
 };
 using cudaStream_t = struct CUstream_st*;
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
-enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16 };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrComputeCapabilityMajor = 75 };
 cudaError_t cudaGetLastError();
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);

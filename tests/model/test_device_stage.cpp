@@ -132,6 +132,15 @@ private Q_SLOTS:
         auto expected_dx = torch::empty_like(x), dx = torch::empty_like(x);
         const double expected = exact.loss_backward(expected_dx, x, targets).item<double>();
         const double found = device.loss_backward(dx, x, targets).item<double>();
+        const auto whole = stage.gradient().clone();
+        // By pieces of five tokens it is the same, but for rounding.
+        DeviceStage pieces(stage, model, emulated_kernels(), 5 * model.vocabulary + 3);
+        pieces.refresh();
+        stage.gradient().zero_();
+        auto by_pieces = torch::empty_like(x);
+        QVERIFY(std::abs(pieces.loss_backward(by_pieces, x, targets).item<double>() / found - 1) < rounding);
+        QVERIFY(off(by_pieces, dx) < rounding && off(stage.gradient(), whole) < rounding);
+        stage.gradient().copy_(whole);
         QVERIFY(std::abs(found / expected - 1) < rounding);
         QCOMPARE(device.loss(x, targets).item<double>(), found);
         QVERIFY(off(dx, expected_dx) < rounding);
@@ -167,6 +176,7 @@ private Q_SLOTS:
     void weights_are_rounded_anew() {
         auto stage = stage_of(1);
         DeviceStage device(stage, model, emulated_kernels());
+        QVERIFY_EXCEPTION_THROWN(device.forward(input(), nullptr), std::logic_error);
         device.refresh();
         const auto before = device.forward(input(), nullptr);
         {
