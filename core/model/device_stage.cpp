@@ -109,14 +109,7 @@ torch::Tensor DeviceStage::rounded(const torch::Tensor& x) const {
 }
 
 void DeviceStage::norm(torch::Tensor& normed, torch::Tensor& factors, const torch::Tensor& x,
-                       const torch::Tensor& weight) const {
-    require_launched(kernels_->rms_norm(bf16(normed), f32(factors), nullptr, f32(x), nullptr, f32(weight), rows(x),
-                                        count_of(width_), device_epsilon, standard_stream),
-                     "rms_norm");
-}
-
-void DeviceStage::add_norm(torch::Tensor& normed, torch::Tensor& factors, torch::Tensor& sum, const torch::Tensor& x,
-                           const torch::Tensor& added, const torch::Tensor& weight) const {
+                       const torch::Tensor& weight, const torch::Tensor& sum, const torch::Tensor& added) const {
     require_launched(kernels_->rms_norm(bf16(normed), f32(factors), f32(sum), f32(x), bf16(added), f32(weight), rows(x),
                                         count_of(width_), device_epsilon, standard_stream),
                      "rms_norm");
@@ -169,7 +162,7 @@ torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept)
         made.attended = device_attention(made.qkv, {sequence_, heads_}, kept ? &made.attention : nullptr);
         made.middle = torch::empty_like(input);
         made.middle_factors = new_factors();
-        add_norm(normed, made.middle_factors, made.middle, out, torch::mm(made.attended, w.attention_out), w.ffn_norm);
+        norm(normed, made.middle_factors, out, w.ffn_norm, made.middle, torch::mm(made.attended, w.attention_out));
         made.gate_up = torch::mm(normed, w.gate_up);
         auto activated = like(input, hidden_, at::kBFloat16);
         require_launched(
@@ -180,7 +173,7 @@ torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept)
             out = made.middle + down;
         } else {
             out = torch::empty_like(input);
-            add_norm(normed, factors = new_factors(), out, made.middle, down, weights_[block + 1].attention_norm);
+            norm(normed, factors = new_factors(), made.middle, weights_[block + 1].attention_norm, out, down);
         }
         if (kept) (*kept)[block] = std::move(made);
     }

@@ -72,9 +72,9 @@ private:
         torch::Tensor attention_norm, ffn_norm, qkv, attention_out, gate_up, down;
     };
     torch::Tensor rounded(const torch::Tensor& x) const;
-    void norm(torch::Tensor& normed, torch::Tensor& factors, const torch::Tensor& x, const torch::Tensor& weight) const;
-    void add_norm(torch::Tensor& normed, torch::Tensor& factors, torch::Tensor& sum, const torch::Tensor& x,
-                  const torch::Tensor& added, const torch::Tensor& weight) const;
+    /// Where `added` is given, sum = x + added comes first, and the norm is that of sum.
+    void norm(torch::Tensor& normed, torch::Tensor& factors, const torch::Tensor& x, const torch::Tensor& weight,
+              const torch::Tensor& sum = {}, const torch::Tensor& added = {}) const;
     /// dx = residual + the norm's input gradient, and rounded into dx_rounded where that is defined.
     void norm_backward(torch::Tensor& dx, torch::Tensor& dx_rounded, torch::Tensor& gradient,
                        torch::Tensor weight_gradient, const torch::Tensor& residual, const torch::Tensor& x,
