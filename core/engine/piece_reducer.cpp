@@ -138,9 +138,12 @@ void PieceReducer::take(Delivery message) {
     spans_.push_back({SpanKind::transfer_reduction, from, to, part.stage, -1, times.handed_over_s - origin_s_,
                       times.start_s - origin_s_, std::max(transport_.now_s(), times.start_s) - origin_s_,
                       bytes_of(part)});
-    if (sums_of_ && part.sum) sums_of_->take_sum(part.stage, part.piece, part.place, std::move(message.bytes));
-    if (sums_of_ && !part.sum)
-        sums_of_->take_part(part.stage, part.piece, part.place, place_[from], std::move(message.bytes));
+    if (sums_of_ && !hosts(from)) {
+        if (part.sum)
+            sums_of_->take_sum(part.stage, part.piece, part.place, std::move(message.bytes));
+        else
+            sums_of_->take_part(part.stage, part.piece, part.place, place_[from], std::move(message.bytes));
+    }
     machine_.arrived(
         slot,
         [&](NodeIndex sender, NodeIndex receiver, StageIndex, double size, std::uint32_t next) {
@@ -154,7 +157,12 @@ void PieceReducer::hand_over(NodeIndex from, NodeIndex to, double bytes, std::ui
     if (!hosts(to)) transfer = *outgoing_.at({transfer.slot, transfer.from_node});
     const auto part = machine_.handed(slot);
     Delivery message{transfer, {}, {}};
-    if (sums_of_) {
+    if (sums_of_ && hosts(to)) {
+        if (part.sum)
+            sums_of_->hand_sum(part.stage, part.piece, place_[from]);
+        else
+            sums_of_->hand_part(part.stage, part.piece, place_[from], part.place);
+    } else if (sums_of_) {
         message.bytes = part.sum ? sums_of_->sum(part.stage, part.piece, place_[from])
                                  : sums_of_->part(part.stage, part.piece, place_[from]);
     } else if (!hosts(to)) {

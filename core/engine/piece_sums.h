@@ -21,9 +21,13 @@ public:
     virtual Buffer part(int stage, int piece, int place) = 0;
     /// A part has come to the replica at `place` from that at `from`. Throws PeerFault where it cannot be.
     virtual void take_part(int stage, int piece, int place, int from, Buffer message) = 0;
+    /// Both at once, between two replicas here: what is not rounded stays where it is.
+    virtual void hand_part(int stage, int piece, int from, int to) = 0;
     /// The sum, where the replica has all parts or was handed it.
     virtual Buffer sum(int stage, int piece, int place) = 0;
     virtual void take_sum(int stage, int piece, int place, Buffer message) = 0;
+    /// The same for the replicas here, from that at `place`: they share one sum.
+    virtual void hand_sum(int stage, int piece, int place) = 0;
     /// Every replica here has all of the stage's gradient: leaves the mean in the first copy here.
     virtual StageSum finish(int stage) = 0;
 };

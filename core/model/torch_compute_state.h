@@ -76,6 +76,12 @@ struct TorchCompute::Implementation {
         throw std::logic_error(fmt::format("stage {} has no node left", stage));
     }
     NodeState& first_node(int stage) { return node(first_index(stage)); }
+    /// The first of this rank's copies of a stage.
+    NodeIndex first_here(int stage) const {
+        for (const NodeIndex index : schedule.plan.stages[at(stage)])
+            if (hosted(index) && !is_lost(index)) return index;
+        throw std::logic_error(fmt::format("stage {} has no node on rank {}", stage, rank));
+    }
     /// The node, or where it is lost one of its stage that is not, or that was lost last.
     NodeState& present(int index) {
         if (!is_lost(index)) return node(index);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/model/copy_hash.h"
 #include "core/model/torch_compute_state.h"
 
 namespace skippipe {
@@ -126,8 +127,7 @@ std::vector<CopyHash> TorchCompute::copy_hashes() const {
         const auto turn = self.steps[at(copies[k].stage)] % 4;
         for (std::size_t i = 0; i < parts.size(); ++i) {
             if ((i == 1 && turn != 1) || (i == 2 && turn != 3)) continue;
-            const auto values = tensors[i].to(torch::kCPU).contiguous();
-            parts[i] = XXH3_64bits(values.data_ptr<float>(), static_cast<std::size_t>(values.nbytes()));
+            parts[i] = hash_of(tensors[i]);
         }
         copies[k].hash = XXH3_64bits(parts.data(), sizeof parts);
     });

@@ -53,22 +53,44 @@ std::size_t TorchPieceSums::message_bytes(int stage, int piece) const {
     return value_bytes(stage, piece) + sizeof(std::int64_t);
 }
 
-Buffer TorchPieceSums::message_of(int stage, int piece, int place, const float* values, std::int64_t tokens) {
+torch::Tensor TorchPieceSums::piece_of(const torch::Tensor& flat, int stage, int piece) const {
+    return flat.narrow(0, begin_of(stages_.at(at(stage)), piece), static_cast<std::int64_t>(size_of(stage, piece)));
+}
+
+bool TorchPieceSums::is_exchange(int stage, int piece) const {
+    return stages_.at(at(stage)).pieces.at(at(piece)).form == PieceForm::exchange;
+}
+
+void TorchPieceSums::wait_for(NodeIndex node) {
+    const auto& queue = of_.queues.at(at(node));
+    if (!queue) return;
+    queue->make_current();
+    queue->record()->wait();
+}
+
+Buffer TorchPieceSums::message_of(int stage, int piece, int place, const torch::Tensor& values, std::int64_t tokens) {
     Buffer message(message_bytes(stage, piece));
     const auto& state = stages_.at(at(stage));
     const auto size = static_cast<std::int64_t>(size_of(stage, piece));
     const int node = state.nodes.at(at(place));
+    const auto here = values.to(torch::kCPU);
     if (wire() == WireType::int8)
-        of_.gradient_feedback.encode(node, of_.node(node).stage.size(), begin_of(state, piece), values, size,
-                                     message.data());
+        of_.gradient_feedback.encode(node, of_.node(node).stage.size(), begin_of(state, piece), here.data_ptr<float>(),
+                                     size, message.data());
     else
-        encode_gradient(message.data(), values, size, wire());
+        encode_gradient(message.data(), here.data_ptr<float>(), size, wire());
     std::memcpy(message.data() + value_bytes(stage, piece), &tokens, sizeof tokens);
     return message;
 }
 
-void TorchPieceSums::decode_into(float* values, int stage, int piece, const Buffer& message) const {
-    decode_gradient(values, message.data(), static_cast<std::int64_t>(size_of(stage, piece)), wire());
+/// Of fp32 the message's own bytes.
+torch::Tensor TorchPieceSums::decoded(int stage, int piece, const Buffer& message) const {
+    const auto size = static_cast<std::int64_t>(size_of(stage, piece));
+    if (wire() == WireType::fp32)
+        return torch::from_blob(const_cast<std::byte*>(message.data()), {size}, torch::kFloat32);
+    auto values = torch::empty({size}, torch::kFloat32);
+    decode_gradient(values.data_ptr<float>(), message.data(), size, wire());
+    return values;
 }
 
 std::int64_t TorchPieceSums::tokens_in(const Buffer& message, int stage, int piece, int from) const {
@@ -86,83 +108,96 @@ std::int64_t TorchPieceSums::tokens_in(const Buffer& message, int stage, int pie
 }
 
 /// Adds up, in the order of the stage, what the replica has of a piece.
-std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own_alone, float* to) {
+std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own_alone, const torch::Tensor& to) {
     const auto& state = stages_.at(at(stage));
     const auto& node = of_.node(state.nodes.at(at(place)));
-    const auto size = size_of(stage, piece);
-    const auto own =
-        node.stage.gradient().narrow(0, begin_of(state, piece), static_cast<std::int64_t>(size)).to(torch::kCPU);
+    const auto own = piece_of(node.stage.gradient(), stage, piece);
     const auto parts = own_alone ? parts_.end() : parts_.find({stage, piece, place});
-    std::vector<float> decoded;
-    const auto decode = [&](const Buffer& message) {
-        if (wire() == WireType::fp32) return reinterpret_cast<const float*>(message.data());
-        decoded.resize(size);
-        decode_into(decoded.data(), stage, piece, message);
-        return static_cast<const float*>(decoded.data());
-    };
     std::int64_t tokens = 0;
     bool any = false;
-    const auto add = [&](const float* part, std::int64_t of_part) {
+    const auto add = [&](const torch::Tensor& part, std::int64_t of_part) {
         tokens += of_part;
         if (of_part == 0 && wire() != WireType::int8) return;
-        if (std::exchange(any, true))
-            kernels::sum_into(to, part, size);
-        else if (part != to)
-            std::copy_n(part, size, to);
+        if (!std::exchange(any, true)) {
+            if (part.data_ptr() != to.data_ptr()) to.copy_(part);
+        } else if (to.device().is_cpu() && part.device().is_cpu()) {
+            kernels::sum_into(to.data_ptr<float>(), part.data_ptr<float>(), size_of(stage, piece));
+        } else {
+            to.add_(part.to(to.device()));
+        }
     };
     // In an exchange all replicas add up the same: what the others got of this one's part.
     Buffer rounded;
-    if (!own_alone && state.pieces.at(at(piece)).form == PieceForm::exchange && wire() != WireType::fp32)
-        rounded = message_of(stage, piece, place, own.data_ptr<float>(), node.tokens);
+    if (!own_alone && is_exchange(stage, piece) && wire() != WireType::fp32)
+        rounded = message_of(stage, piece, place, own, node.tokens);
     for (int from = 0; at(from) < state.nodes.size(); ++from) {
-        if (from == place) add(rounded.size() > 0 ? decode(rounded) : own.data_ptr<float>(), node.tokens);
+        if (from == place) add(rounded.size() > 0 ? decoded(stage, piece, rounded) : own, node.tokens);
         if (parts == parts_.end()) continue;
-        if (const auto part = parts->second.find(from); part != parts->second.end())
-            add(decode(part->second.message), part->second.tokens);
+        if (const auto part = parts->second.find(from); part != parts->second.end()) {
+            const auto& [message, of_part, values] = part->second;
+            add(values.defined() ? values : decoded(stage, piece, message), of_part);
+        }
     }
-    if (!any) std::fill_n(to, size, 0.0F);
+    if (!any) to.zero_();
     if (parts != parts_.end()) parts_.erase(parts);
     return tokens;
 }
 
+/// What the replica hands on: in a tree with what came from below; where there is nothing below, its own gradient as it
+/// lies.
+TorchPieceSums::PartOf TorchPieceSums::sum_of_parts(int stage, int piece, int place) {
+    const auto& node = of_.node(stages_.at(at(stage)).nodes.at(at(place)));
+    PartOf part;
+    part.values = piece_of(node.stage.gradient(), stage, piece);
+    part.tokens = node.tokens;
+    if (is_exchange(stage, piece) || !parts_.contains({stage, piece, place})) return part;
+    auto sum = torch::empty_like(part.values);
+    part.tokens = add_parts(stage, piece, place, false, sum);
+    part.values = std::move(sum);
+    return part;
+}
+
 Buffer TorchPieceSums::part(int stage, int piece, int place) {
-    const bool exchange = stages_.at(at(stage)).pieces.at(at(piece)).form == PieceForm::exchange;
-    std::vector<float> values(size_of(stage, piece));
-    const auto tokens = add_parts(stage, piece, place, exchange, values.data());
-    return message_of(stage, piece, place, values.data(), tokens);
+    torch::NoGradGuard no_gradient;
+    const auto part = sum_of_parts(stage, piece, place);
+    const bool adds = part.tokens > 0 || wire() == WireType::int8;
+    return message_of(stage, piece, place, adds ? part.values : torch::zeros_like(part.values), part.tokens);
 }
 
 void TorchPieceSums::take_part(int stage, int piece, int place, int from, Buffer message) {
     const auto tokens = tokens_in(message, stage, piece, from);
-    parts_[{stage, piece, place}][from] = {std::move(message), tokens};
+    parts_[{stage, piece, place}][from] = {std::move(message), tokens, {}};
+}
+
+void TorchPieceSums::hand_part(int stage, int piece, int from, int to) {
+    if (wire() != WireType::fp32) return take_part(stage, piece, to, from, part(stage, piece, from));
+    torch::NoGradGuard no_gradient;
+    parts_[{stage, piece, to}][from] = sum_of_parts(stage, piece, from);
+    wait_for(stages_[at(stage)].nodes.at(at(from)));
 }
 
 /// All replicas here share the sum: who has it first makes it.
 void TorchPieceSums::make_sum(int stage, int piece, int place) {
+    torch::NoGradGuard no_gradient;
     auto& state = stages_.at(at(stage));
-    if (!state.sum.defined()) {
-        const auto apart = of_.copies_of(stage).sum();
-        state.sum = apart.device().is_cpu() ? apart : torch::empty({apart.numel()}, torch::kFloat32);
-    }
+    if (!state.sum.defined()) state.sum = of_.copies_of(stage).sum();
     if (place < 0 || state.tokens[at(piece)] >= 0) return;
-    float* to = state.sum.data_ptr<float>() + begin_of(state, piece);
-    if (state.pieces[at(piece)].form == PieceForm::exchange || wire() == WireType::fp32) {
-        state.tokens[at(piece)] = add_parts(stage, piece, place, false, to);
-        return;
+    const auto to = piece_of(state.sum, stage, piece);
+    auto& tokens = state.tokens[at(piece)];
+    tokens = add_parts(stage, piece, place, false, to);
+    if (!is_exchange(stage, piece) && wire() != WireType::fp32) {
+        auto message = message_of(stage, piece, place, to, tokens);
+        to.copy_(decoded(stage, piece, message));
+        if (wire() == WireType::int8) state.rounded[at(piece)] = std::move(message);
     }
-    std::vector<float> values(size_of(stage, piece));
-    state.tokens[at(piece)] = add_parts(stage, piece, place, false, values.data());
-    auto message = message_of(stage, piece, place, values.data(), state.tokens[at(piece)]);
-    decode_into(to, stage, piece, message);
-    if (wire() == WireType::int8) state.rounded[at(piece)] = std::move(message);
+    wait_for(of_.first_here(stage));
 }
 
 Buffer TorchPieceSums::sum(int stage, int piece, int place) {
     make_sum(stage, piece, place);
     const auto& state = stages_.at(at(stage));
     if (wire() == WireType::int8) return copy_of(state.rounded.at(at(piece)));
-    return message_of(stage, piece, place, state.sum.data_ptr<float>() + begin_of(state, piece),
-                      state.tokens[at(piece)]);
+    return message_of(stage, piece, place, piece_of(state.sum, stage, piece), state.tokens[at(piece)]);
 }
 
 void TorchPieceSums::take_sum(int stage, int piece, int place, Buffer message) {
@@ -171,9 +206,12 @@ void TorchPieceSums::take_sum(int stage, int piece, int place, Buffer message) {
     make_sum(stage, piece, -1);
     if (state.tokens[at(piece)] >= 0) return;  // another replica here had it before, and it is the same
     state.tokens[at(piece)] = tokens;
-    decode_into(state.sum.data_ptr<float>() + begin_of(state, piece), stage, piece, message);
+    torch::NoGradGuard no_gradient;
+    piece_of(state.sum, stage, piece).copy_(decoded(stage, piece, message));
     if (wire() == WireType::int8) state.rounded[at(piece)] = std::move(message);
 }
+
+void TorchPieceSums::hand_sum(int stage, int piece, int place) { make_sum(stage, piece, place); }
 
 /// From the replicas below it in a tree, or from all others, to this one.
 void TorchPieceSums::hand_up(int stage, int piece, int place) {
@@ -183,7 +221,7 @@ void TorchPieceSums::hand_up(int stage, int piece, int place) {
         const bool tree = form.form == PieceForm::tree;
         if (other == place || (tree && (other == form.root || form.up[at(other)] != place))) continue;
         if (tree) hand_up(stage, piece, other);
-        take_part(stage, piece, place, other, part(stage, piece, other));
+        hand_part(stage, piece, other, place);
     }
 }
 
@@ -233,10 +271,7 @@ StageSum TorchPieceSums::finish(int stage) try {
         copies.sum().zero_();
         return sum;
     }
-    if (state.tokens.empty())
-        add_alone(copies);
-    else if (!copies.sum().device().is_cpu())
-        copies.sum().copy_(state.sum);
+    if (state.tokens.empty()) add_alone(copies);
     if (!of_.schedule.plan.reductions.empty()) copies.pieces = of_.schedule.plan.reductions[at(stage)];
     sum.squared_norm = reduce_gradient(copies, ReductionPass::divide, of_.sums_graph);
     return sum;

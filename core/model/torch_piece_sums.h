@@ -23,8 +23,10 @@ public:
     std::size_t message_bytes(int stage, int piece) const override;
     Buffer part(int stage, int piece, int place) override;
     void take_part(int stage, int piece, int place, int from, Buffer message) override;
+    void hand_part(int stage, int piece, int from, int to) override;
     Buffer sum(int stage, int piece, int place) override;
     void take_sum(int stage, int piece, int place, Buffer message) override;
+    void hand_sum(int stage, int piece, int place) override;
     StageSum finish(int stage) override;
     /// All of a stage whose nodes are all here, piece by piece.
     StageSum reduce_alone(int stage, const Pieces& pieces);
@@ -36,12 +38,13 @@ private:
         Pieces pieces;
         std::vector<std::int64_t> ends;    ///< of each piece, in values; it begins where the one before ends
         std::vector<std::int64_t> tokens;  ///< of each piece's sum; -1: not here yet
-        torch::Tensor sum;                 ///< on the CPU
+        torch::Tensor sum;                 ///< where the first copy here is
         std::vector<Buffer> rounded;       ///< int8: each piece's sum as it travels
     };
     struct PartOf {
         Buffer message;
         std::int64_t tokens = 0;
+        torch::Tensor values;  ///< defined: what a replica here handed on, and no message
     };
     /// A piece at a replica: what has come, by the place that it is from.
     using Parts = std::map<int, PartOf>;
@@ -52,13 +55,19 @@ private:
     std::size_t size_of(int stage, int piece) const;
     std::size_t value_bytes(int stage, int piece) const;
     WireType wire() const { return of_.experiment.training.gradient_wire; }
+    /// The piece of a stage's flat array.
+    torch::Tensor piece_of(const torch::Tensor& flat, int stage, int piece) const;
     /// Of what the replica at `place` hands on.
-    Buffer message_of(int stage, int piece, int place, const float* values, std::int64_t tokens);
-    void decode_into(float* values, int stage, int piece, const Buffer& message) const;
+    Buffer message_of(int stage, int piece, int place, const torch::Tensor& values, std::int64_t tokens);
+    torch::Tensor decoded(int stage, int piece, const Buffer& message) const;
     void begin_stage(Stage& stage);
     void hand_up(int stage, int piece, int place);
     std::int64_t tokens_in(const Buffer& message, int stage, int piece, int from) const;
-    std::int64_t add_parts(int stage, int piece, int place, bool own_alone, float* to);
+    bool is_exchange(int stage, int piece) const;
+    PartOf sum_of_parts(int stage, int piece, int place);
+    std::int64_t add_parts(int stage, int piece, int place, bool own_alone, const torch::Tensor& to);
+    /// What was submitted for the node has ended: whoever is told that a sum is there may ask the clock.
+    void wait_for(NodeIndex node);
     void make_sum(int stage, int piece, int place);
     void add_alone(StageCopies& copies);
 

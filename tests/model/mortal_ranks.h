@@ -45,11 +45,16 @@ public:
         pass_();
         inner_.take_part(stage, piece, place, from, std::move(message));
     }
+    void hand_part(int stage, int piece, int from, int to) override {
+        pass_();
+        inner_.hand_part(stage, piece, from, to);
+    }
     Buffer sum(int stage, int piece, int place) override { return pass_(), inner_.sum(stage, piece, place); }
     void take_sum(int stage, int piece, int place, Buffer message) override {
         pass_();
         inner_.take_sum(stage, piece, place, std::move(message));
     }
+    void hand_sum(int stage, int piece, int place) override { pass_(), inner_.hand_sum(stage, piece, place); }
     StageSum finish(int stage) override { return pass_(), inner_.finish(stage); }
 
 private:

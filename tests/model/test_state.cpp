@@ -2,6 +2,7 @@
 // What a back end is between two iterations, as values: another one that takes it over trains on to the same bits.
 #include <QtTest>
 
+#include "core/model/copy_hash.h"
 #include "core/model/torch_compat.h"
 #include "tests/model/training_fixture.h"
 
@@ -49,6 +50,33 @@ class TestState : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase() { use_one_thread(); }
+
+    /// As devices make it; here on the CPU, over two pieces and a rest.
+    void a_keyed_hash_sees_every_value_at_its_place() {
+        constexpr std::int64_t piece = 1 << 22, size = 2 * piece + 5;
+        const auto values = torch::randn({size});
+        const auto of = [&](const std::function<void(torch::Tensor&)>& change) {
+            auto changed = values.clone();
+            change(changed);
+            return keyed_hash(changed);
+        };
+        const auto same = keyed_hash(values);
+        QCOMPARE(of([](torch::Tensor&) {}), same);
+        for (const std::int64_t at : {std::int64_t{0}, piece - 1, piece, 2 * piece, size - 1}) {
+            const auto flipped = of([at](torch::Tensor& x) { x.view(torch::kInt32)[at].bitwise_xor_(1); });
+            QVERIFY2(flipped != same, qPrintable(QString::number(at)));
+            const auto negated = of([at](torch::Tensor& x) { x[at].neg_(); });
+            QVERIFY2(negated != same && negated != flipped, qPrintable(QString::number(at)));
+        }
+        for (const auto& [a, b] : {std::pair{std::int64_t{3}, std::int64_t{4}}, {3, piece + 3}, {piece, 2 * piece}})
+            QVERIFY(of([a = a, b = b](torch::Tensor& x) {
+                        const auto kept = x[a].clone();
+                        x[a].copy_(x[b]);
+                        x[b].copy_(kept);
+                    }) != same);
+        QVERIFY(keyed_hash(values.narrow(0, 0, size - 1)) != same);
+        QCOMPARE(keyed_hash(torch::empty({0})), std::uint64_t{0});
+    }
 
     void a_copy_trains_on_to_the_same_bits_data() {
         QTest::addColumn<int>("wire");
