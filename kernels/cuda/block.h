@@ -47,6 +47,31 @@ SKIPPIPE_DEVICE void store(Bf16* to, std::size_t i, float value) {
         static_cast<std::uint16_t>(value != value ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+/// Two values rounded as by store, the first in the lower half.
+SKIPPIPE_DEVICE std::uint32_t rounded_pair(float low, float high) {
+#if defined(__CUDA_ARCH__)
+    std::uint32_t both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#else
+    Bf16 both[2];
+    store(both, 0, low);
+    store(both, 1, high);
+    return both[0].bits | static_cast<std::uint32_t>(both[1].bits) << 16;
+#endif
+}
+
+/// 2^x; what is below the smallest normal number becomes 0 on a GPU.
+SKIPPIPE_DEVICE float power_of_two(float x) {
+#if defined(__CUDA_ARCH__)
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+#else
+    return exp2f(x);
+#endif
+}
+
 /// V values that lie next to each other, as they are read and written at once: 16 bytes at a time where V is more
 /// than 1. Their address is then a multiple of 16 bytes.
 template <int V, class T>
@@ -133,12 +158,7 @@ SKIPPIPE_DEVICE Raw<V, Bf16> raw_of(const Pack<V>& pack, const Bf16*) {
         store(&raw.value, 0, pack.at[0]);
     } else {
         SKIPPIPE_UNROLL
-        for (int k = 0; k < V; k += 2) {
-            Bf16 both[2];
-            store(both, 0, pack.at[k]);
-            store(both, 1, pack.at[k + 1]);
-            raw.words[k / 2] = both[0].bits | static_cast<std::uint32_t>(both[1].bits) << 16;
-        }
+        for (int k = 0; k < V; k += 2) raw.words[k / 2] = rounded_pair(pack.at[k], pack.at[k + 1]);
     }
     return raw;
 }
@@ -169,18 +189,38 @@ struct Maximum {
     SKIPPIPE_DEVICE float operator()(float a, float b) const { return a > b || a != a ? a : b; }
 };
 
-/// One value of all threads of the block, in an order fixed by their number; every thread gets it.
-template <class Block, class Join>
-SKIPPIPE_DEVICE float reduce(Block& block, float value, Join join) {
-    for (int mask = warp / 2; mask > 0; mask /= 2) value = join(value, block.shuffle_xor(value, mask));
-    float* of_warps = block.scratch();
-    if (block.thread() % warp == 0) of_warps[block.thread() / warp] = value;
-    block.sync();
-    value = of_warps[0];
-    for (int i = 1; i < block.threads() / warp; ++i) value = join(value, of_warps[i]);
-    block.sync();  // before anybody writes there again
-    return value;
-}
+/// Joins one value of each thread of a block again and again, in an order fixed by their number; every thread gets the
+/// result. One barrier each: whoever comes to the next one writes into the other half of the scratch.
+template <class Block>
+class Reduction {
+public:
+    SKIPPIPE_DEVICE explicit Reduction(Block& block) : block_(block) {}
+    template <class Join>
+    SKIPPIPE_DEVICE float operator()(float value, Join join) {
+        value = of_warp(value, join);
+        float* of_warps = next_half();
+        if (block_.thread() % warp == 0) of_warps[block_.thread() / warp] = value;
+        block_.sync();
+        value = of_warps[0];
+        for (int i = 1; i < block_.threads() / warp; ++i) value = join(value, of_warps[i]);
+        return value;
+    }
+    template <class Join>
+    SKIPPIPE_DEVICE float of_warp(float value, Join join) {
+        SKIPPIPE_UNROLL
+        for (int mask = warp / 2; mask > 0; mask /= 2) value = join(value, block_.shuffle_xor(value, mask));
+        return value;
+    }
+    /// 32 floats that nobody reads any more once all have come to the barrier after the next.
+    SKIPPIPE_DEVICE float* next_half() {
+        half_ = warp - half_;
+        return block_.scratch() + half_;
+    }
+
+private:
+    Block& block_;
+    int half_ = 0;
+};
 
 /// Where this thread begins and how far it goes on, when all threads of all blocks share out elements.
 template <class Block>
@@ -191,6 +231,17 @@ SKIPPIPE_DEVICE std::size_t first_element(const Block& block) {
 template <class Block>
 SKIPPIPE_DEVICE std::size_t all_threads(const Block& block) {
     return static_cast<std::size_t>(block.blocks()) * static_cast<std::size_t>(block.threads());
+}
+
+/// work(row, unit) for `each` units of every row, shared out to all threads of all blocks. Fewer than 2^32 in all,
+/// whose division is quick.
+template <class Block, class Work>
+SKIPPIPE_DEVICE void for_rows(const Block& block, std::size_t rows, std::size_t each, Work work) {
+    const auto units = static_cast<std::uint32_t>(each);
+    for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
+        const auto n = static_cast<std::uint32_t>(i), row = n / units;
+        work(std::size_t{row}, std::size_t{n - row * units});
+    }
 }
 
 /// work(i, Together<V>) for packs of n elements, shared out to all threads of all blocks, and work(i, Together<1>) for

@@ -11,31 +11,29 @@ namespace skippipe::kernels::device {
 
 inline constexpr float log2_of_e = 1.44269504f;
 
-SKIPPIPE_DEVICE float sigmoid(float x) { return 1 / (1 + exp2f(-x * log2_of_e)); }
+SKIPPIPE_DEVICE float sigmoid(float x) { return 1 / (1 + power_of_two(-x * log2_of_e)); }
 
 /// out [rows, hidden] = silu(gate) * up of gate_up [rows, 2 hidden].
 template <int V, class Block, class T>
 SKIPPIPE_DEVICE void swiglu(Block& block, T* out, const T* gate_up, std::size_t rows, std::size_t hidden) {
-    const std::size_t each = hidden / V;
-    for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
-        const std::size_t row = i / each, at = row * 2 * hidden + (i - row * each) * V;
+    for_rows(block, rows, hidden / V, [&](std::size_t row, std::size_t unit) {
+        const std::size_t to = row * hidden + unit * V, at = to + row * hidden;
         const auto gate = load_pack<V>(gate_up, at), up = load_pack<V>(gate_up, at + hidden);
         Pack<V> result;
         SKIPPIPE_UNROLL
         for (int k = 0; k < V; ++k) result.at[k] = gate.at[k] * sigmoid(gate.at[k]) * up.at[k];
-        store_pack<V>(out, i * V, result);
-    }
+        store_pack<V>(out, to, result);
+    });
 }
 
 /// `gate_up` goes out as its own gradient; `gradient` [rows, hidden] comes in as that of swiglu's result and goes out
 /// as the result.
 template <int V, class Block, class T>
 SKIPPIPE_DEVICE void swiglu_backward(Block& block, T* gate_up, T* gradient, std::size_t rows, std::size_t hidden) {
-    const std::size_t each = hidden / V;
-    for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
-        const std::size_t row = i / each, at = row * 2 * hidden + (i - row * each) * V;
+    for_rows(block, rows, hidden / V, [&](std::size_t row, std::size_t unit) {
+        const std::size_t to = row * hidden + unit * V, at = to + row * hidden;
         const auto gate = load_pack<V>(gate_up, at), up = load_pack<V>(gate_up, at + hidden);
-        const auto slope = load_pack<V>(gradient, i * V);
+        const auto slope = load_pack<V>(gradient, to);
         Pack<V> of_gate, of_up, result;
         SKIPPIPE_UNROLL
         for (int k = 0; k < V; ++k) {
@@ -46,33 +44,52 @@ SKIPPIPE_DEVICE void swiglu_backward(Block& block, T* gate_up, T* gradient, std:
         }
         store_pack<V>(gate_up, at, of_gate);
         store_pack<V>(gate_up, at + hidden, of_up);
-        store_pack<V>(gradient, i * V, result);
-    }
+        store_pack<V>(gradient, to, result);
+    });
 }
 
-/// P pairs next to each other of one head, turned by their row's position.
+/// Cosines and sines of P pairs next to each other of one head.
+template <int P>
+struct Angles {
+    Pack<P> cosine, sine;
+};
+template <int P>
+SKIPPIPE_DEVICE Angles<P> load_angles(const float* table, std::size_t angle, std::size_t sines) {
+    return {load_pack<P>(table, angle), load_pack<P>(table, sines + angle)};
+}
+
+/// P pairs next to each other, read and written at once where there are several.
 template <int P, class T>
-SKIPPIPE_DEVICE void turn(T* to, std::size_t at, const T* from, std::size_t from_at, const float* table,
-                          std::size_t angle, std::size_t sines, float scale, float way) {
+SKIPPIPE_DEVICE Pack<2 * P> load_pairs(const T* from, std::size_t at) {
+    if constexpr (P == 1)
+        return {{load(from, at), load(from, at + 1)}};
+    else
+        return load_pack<2 * P>(from, at);
+}
+template <int P, class T>
+SKIPPIPE_DEVICE void store_pairs(T* to, std::size_t at, const Pack<2 * P>& pack) {
     if constexpr (P == 1) {
-        const float cosine = table[angle], sine = way * table[sines + angle];
-        const float a = load(from, from_at), b = load(from, from_at + 1);
-        store(to, at, scale * (a * cosine - b * sine));
-        store(to, at + 1, scale * (a * sine + b * cosine));
+        store(to, at, pack.at[0]);
+        store(to, at + 1, pack.at[1]);
     } else {
-        const auto cosine = load_pack<P>(table, angle), sine = load_pack<P>(table, sines + angle);
-        auto pack = load_pack<2 * P>(from, from_at);
-        SKIPPIPE_UNROLL
-        for (int k = 0; k < P; ++k) {
-            const float a = pack.at[2 * k], b = pack.at[2 * k + 1], s = way * sine.at[k];
-            pack.at[2 * k] = scale * (a * cosine.at[k] - b * s);
-            pack.at[2 * k + 1] = scale * (a * s + b * cosine.at[k]);
-        }
         store_pack<2 * P>(to, at, pack);
     }
 }
 
-/// Where in the table the angle of a pair stands. Rows and pairs of a row are fewer than 2^32, whose division is quick.
+/// Turned by their angles, or back where `way` is -1.
+template <int P>
+SKIPPIPE_DEVICE Pack<2 * P> turned(Pack<2 * P> pack, const Angles<P>& angles, float scale, float way) {
+    SKIPPIPE_UNROLL
+    for (int k = 0; k < P; ++k) {
+        const float a = pack.at[2 * k], b = pack.at[2 * k + 1], cosine = angles.cosine.at[k];
+        const float sine = way * angles.sine.at[k];
+        pack.at[2 * k] = scale * (a * cosine - b * sine);
+        pack.at[2 * k + 1] = scale * (a * sine + b * cosine);
+    }
+    return pack;
+}
+
+/// Where in the table the angle of a pair stands.
 SKIPPIPE_DEVICE std::size_t angle_of(std::size_t row, std::size_t pair, const RotaryShape& shape) {
     const auto half = static_cast<std::uint32_t>(shape.head_width / 2);
     return std::size_t{static_cast<std::uint32_t>(row) % static_cast<std::uint32_t>(shape.sequence)} * half +
@@ -84,12 +101,14 @@ SKIPPIPE_DEVICE std::size_t angle_of(std::size_t row, std::size_t pair, const Ro
 template <int P, class Block, class T>
 SKIPPIPE_DEVICE void rotary(Block& block, T* qkv, const float* table, std::size_t rows, const RotaryShape& shape,
                             float query_scale) {
-    const std::size_t half = shape.head_width / 2, width = shape.heads * half, each = 2 * width / P;
-    for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
-        const std::size_t row = i / each, pair = (i - row * each) * P, at = row * 6 * width + 2 * pair;
-        turn<P>(qkv, at, qkv, at, table, angle_of(row, pair, shape), shape.sequence * half,
-                pair < width ? query_scale : 1.0f, 1.0f);
-    }
+    const std::size_t half = shape.head_width / 2, width = shape.heads * half;
+    for_rows(block, rows, width / P, [&](std::size_t row, std::size_t unit) {
+        const std::size_t pair = unit * P, at = row * 6 * width + 2 * pair;
+        const auto query = load_pairs<P>(qkv, at), key = load_pairs<P>(qkv, at + 2 * width);
+        const auto angles = load_angles<P>(table, angle_of(row, pair, shape), shape.sequence * half);
+        store_pairs<P>(qkv, at, turned<P>(query, angles, query_scale, 1.0f));
+        store_pairs<P>(qkv, at + 2 * width, turned<P>(key, angles, 1.0f, 1.0f));
+    });
 }
 
 /// The gradient of qkv before it was turned, from those of query, key and value [rows, heads, head_width].
@@ -97,20 +116,16 @@ template <int P, class Block, class T>
 SKIPPIPE_DEVICE void rotary_backward(Block& block, T* qkv, const T* query, const T* key, const T* value,
                                      const float* table, std::size_t rows, const RotaryShape& shape,
                                      float query_scale) {
-    const std::size_t half = shape.head_width / 2, width = shape.heads * half, each = width / P;
-    for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
-        const std::size_t row = i / each, pair = (i - row * each) * P;
-        const std::size_t angle = angle_of(row, pair, shape), sines = shape.sequence * half;
-        const std::size_t at = row * 6 * width + 2 * pair, from = row * 2 * width + 2 * pair;
-        turn<P>(qkv, at, query, from, table, angle, sines, query_scale, -1.0f);
-        turn<P>(qkv, at + 2 * width, key, from, table, angle, sines, 1.0f, -1.0f);
-        if constexpr (P == 1) {
-            qkv[at + 4 * width] = value[from];
-            qkv[at + 4 * width + 1] = value[from + 1];
-        } else {
-            store_pack<2 * P>(qkv, at + 4 * width, load_pack<2 * P>(value, from));
-        }
-    }
+    const std::size_t half = shape.head_width / 2, width = shape.heads * half;
+    for_rows(block, rows, width / P, [&](std::size_t row, std::size_t unit) {
+        const std::size_t pair = unit * P, at = row * 6 * width + 2 * pair, from = row * 2 * width + 2 * pair;
+        const auto of_query = load_pairs<P>(query, from), of_key = load_pairs<P>(key, from),
+                   of_value = load_pairs<P>(value, from);
+        const auto angles = load_angles<P>(table, angle_of(row, pair, shape), shape.sequence * half);
+        store_pairs<P>(qkv, at, turned<P>(of_query, angles, query_scale, -1.0f));
+        store_pairs<P>(qkv, at + 2 * width, turned<P>(of_key, angles, 1.0f, -1.0f));
+        store_pairs<P>(qkv, at + 4 * width, of_value);
+    });
 }
 
 /// A step's numbers, made once on the host: what kernels/vector.h's AdamW comes to at its step.

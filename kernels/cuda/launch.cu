@@ -6,16 +6,17 @@
 namespace skippipe::kernels::cuda {
 namespace {
 
+// How many threads take a row was measured on an H200 (docs/figures.md).
 constexpr int row_threads = 256, element_threads = 256;
-/// Of softmax_cross_entropy: so many values a thread, at the most, where the row is no wider than that.
-constexpr std::size_t loss_values = 64;
-constexpr int least_loss_threads = 128, most_loss_threads = 512;
-/// rms_norm_backward: blocks, each with weight gradients of its own, and how many of these are summed first.
-constexpr std::size_t norm_blocks = 512, norm_groups = 16;
-constexpr int norm_threads = 1024;  ///< that a multiprocessor has room for
+constexpr int most_loss_threads = 512;
+/// rms_norm_backward: blocks, each with weight gradients of its own.
+constexpr std::size_t norm_blocks = 1024;
+/// So many of its threads a multiprocessor takes at once: each keeps two rows' values, for which there are no more
+/// registers.
+constexpr int norm_threads = 512, most_norm_threads = 1024;
 /// Enough to fill any card; each takes several rows where there are more. Of blocks of elements there are as many as it
 /// takes: what runs out is replaced.
-constexpr std::size_t most_blocks = 4096, most_element_blocks = std::size_t{1} << 30;
+constexpr std::size_t most_blocks = 65536, most_element_blocks = std::size_t{1} << 30;
 
 /// The threads that CUDA runs.
 struct CudaBlock {
@@ -49,25 +50,24 @@ __global__ void rms_norm_kernel(Bf16* normed, float* factors, float* sum, const 
     CudaBlock block;
     device::rms_norm<V>(block, normed, factors, sum, x, added, weight, rows, width, epsilon);
 }
-template <int V>
-__global__ void __launch_bounds__(norm_threads)
+template <int V, int most>
+__global__ void __launch_bounds__(most)
     rms_norm_backward_kernel(float* dx, Bf16* rounded, Bf16* gradient, float* parts, const float* residual,
                              const float* x, const float* weight, const float* factors, std::size_t rows,
                              std::size_t width) {
     CudaBlock block;
     device::rms_norm_backward<V>(block, dx, rounded, gradient, parts, residual, x, weight, factors, rows, width);
 }
-__global__ void sum_rows_kernel(float* to, const float* parts, std::size_t groups, std::size_t rows, std::size_t width,
-                                bool adds) {
+__global__ void add_rows_kernel(float* to, const float* parts, std::size_t rows, std::size_t width) {
     CudaBlock block;
-    device::sum_rows(block, to, parts, groups, rows, width, adds);
+    device::add_rows(block, to, parts, rows, width);
 }
-template <int V>
+template <int V, int kept>
 __global__ void __launch_bounds__(most_loss_threads, 2)
     softmax_cross_entropy_kernel(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                                  std::size_t vocabulary) {
     CudaBlock block;
-    device::softmax_cross_entropy<V>(block, logits, losses, targets, rows, vocabulary);
+    device::softmax_cross_entropy<V, kept>(block, logits, losses, targets, rows, vocabulary);
 }
 template <int V>
 __global__ void swiglu_kernel(Bf16* out, const Bf16* gate_up, std::size_t rows, std::size_t hidden) {
@@ -128,12 +128,25 @@ unsigned blocks_of_elements(std::size_t n, int each) {
     return static_cast<unsigned>(blocks < most_element_blocks ? blocks : most_element_blocks);
 }
 
+/// Threads for so many units, a warp at the least and `most` at the most.
+int threads_for(std::size_t units, int most) {
+    const std::size_t threads = (units + 31) / 32 * 32;
+    return threads < static_cast<std::size_t>(most) ? static_cast<int>(threads > 0 ? threads : 32) : most;
+}
+
 /// Nothing is launched for no work: CUDA refuses grids without blocks.
 template <class Kernel, class... Arguments>
 int launch(unsigned blocks, int threads, Stream stream, Kernel kernel, Arguments... arguments) {
     if (blocks == 0) return 0;
     kernel<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(arguments...);
     return static_cast<int>(cudaGetLastError());
+}
+
+/// Of a kernel that counts units of rows (device::for_rows).
+template <class Kernel, class... Arguments>
+int launch_rows(std::size_t rows, std::size_t units, Stream stream, Kernel kernel, Arguments... arguments) {
+    if (units > 0 && rows > 0xffffffffu / units) return static_cast<int>(cudaErrorInvalidValue);
+    return launch(blocks_of_elements(rows * units, 1), element_threads, stream, kernel, arguments...);
 }
 
 }  // namespace
@@ -148,13 +161,16 @@ int rms_norm(Bf16* normed, float* factors, float* sum, const float* x, const Bf1
              std::size_t rows, std::size_t width, float epsilon, Stream stream) {
     return by_width(
         [&](auto v) {
-            return launch(blocks_of(rows), row_threads, stream, rms_norm_kernel<decltype(v)::value>, normed, factors,
-                          sum, x, added, weight, rows, width, epsilon);
+            constexpr std::size_t each = decltype(v)::value;
+            const std::size_t packs = width / each;  // a thread keeps two, where there are enough of them
+            const int threads = threads_for(packs > 128 ? (packs + 1) / 2 : packs, row_threads);
+            return launch(blocks_of(rows), threads, stream, rms_norm_kernel<decltype(v)::value>, normed, factors, sum,
+                          x, added, weight, rows, width, epsilon);
         },
         width, normed, sum, x, added, weight);
 }
 
-std::size_t rms_norm_workspace(std::size_t width) { return (norm_blocks + norm_groups) * width; }
+std::size_t rms_norm_workspace(std::size_t width) { return norm_blocks * width; }
 
 int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gradient, const float* residual,
                       const float* x, const float* weight, const float* factors, std::size_t rows, std::size_t width,
@@ -167,34 +183,33 @@ int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gr
     std::size_t blocks = 0;
     const int error = by_width(
         [&](auto v) {
-            constexpr std::size_t each = decltype(v)::value;
-            int threads = row_threads;
-            while (threads < norm_threads && each * static_cast<std::size_t>(threads) < width) threads *= 2;
-            if (each * static_cast<std::size_t>(threads) < width) return static_cast<int>(cudaErrorInvalidValue);
-            const auto at_once = static_cast<std::size_t>(norm_threads / threads * (processors > 0 ? processors : 1));
+            constexpr int each = decltype(v)::value;
+            const int threads = threads_for(width / each, most_norm_threads);
+            if (static_cast<std::size_t>(each * threads) < width) return static_cast<int>(cudaErrorInvalidValue);
+            const int of_one = threads < norm_threads ? norm_threads / threads : 1;
+            const auto at_once = static_cast<std::size_t>(of_one * (processors > 0 ? processors : 1));
             blocks = at_once < norm_blocks ? at_once : norm_blocks;
             if (rows < blocks) blocks = rows;
-            return launch(static_cast<unsigned>(blocks), threads, stream, rms_norm_backward_kernel<decltype(v)::value>,
+            return launch(static_cast<unsigned>(blocks), threads, stream,
+                          threads <= norm_threads ? rms_norm_backward_kernel<each, norm_threads>
+                                                  : rms_norm_backward_kernel<each, most_norm_threads>,
                           dx, rounded, gradient, workspace, residual, x, weight, factors, rows, width);
         },
         width, dx, rounded, gradient, residual, x, weight, workspace);
     if (error) return error;
-    float* sums = workspace + norm_blocks * width;
-    const std::size_t groups = blocks < norm_groups ? blocks : norm_groups;
-    if (const int wrong = launch(blocks_of_elements(groups * width, 1), element_threads, stream, sum_rows_kernel, sums,
-                                 static_cast<const float*>(workspace), groups, blocks, width, false))
-        return wrong;
-    return launch(blocks_of_elements(width, 1), element_threads, stream, sum_rows_kernel, weight_gradient,
-                  static_cast<const float*>(sums), std::size_t{1}, groups, width, true);
+    return launch(static_cast<unsigned>((width + 7) / 8), element_threads, stream, add_rows_kernel, weight_gradient,
+                  static_cast<const float*>(workspace), blocks, width);
 }
 
 int softmax_cross_entropy(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                           std::size_t vocabulary, Stream stream) {
-    int threads = least_loss_threads;
-    while (threads < most_loss_threads && static_cast<std::size_t>(threads) * loss_values < vocabulary) threads *= 2;
     return by_width(
         [&](auto v) {
-            return launch(blocks_of(rows), threads, stream, softmax_cross_entropy_kernel<decltype(v)::value>, logits,
+            constexpr int each = decltype(v)::value;
+            const std::size_t packs = (vocabulary + each - 1) / each;  // a thread keeps four, or eight where it is wide
+            const bool wide = packs > 4 * row_threads;
+            return launch(blocks_of(rows), threads_for((packs + 3) / (wide ? 8 : 4), most_loss_threads), stream,
+                          wide ? softmax_cross_entropy_kernel<each, 8> : softmax_cross_entropy_kernel<each, 4>, logits,
                           losses, targets, rows, vocabulary);
         },
         vocabulary, logits);
@@ -203,8 +218,8 @@ int softmax_cross_entropy(Bf16* logits, float* losses, const std::int64_t* targe
 int swiglu(Bf16* out, const Bf16* gate_up, std::size_t rows, std::size_t hidden, Stream stream) {
     return by_width(
         [&](auto v) {
-            return launch(blocks_of_elements(rows * hidden, v.value), element_threads, stream,
-                          swiglu_kernel<decltype(v)::value>, out, gate_up, rows, hidden);
+            return launch_rows(rows, hidden / v.value, stream, swiglu_kernel<decltype(v)::value>, out, gate_up, rows,
+                               hidden);
         },
         hidden, out, gate_up);
 }
@@ -212,8 +227,8 @@ int swiglu(Bf16* out, const Bf16* gate_up, std::size_t rows, std::size_t hidden,
 int swiglu_backward(Bf16* gate_up, Bf16* gradient, std::size_t rows, std::size_t hidden, Stream stream) {
     return by_width(
         [&](auto v) {
-            return launch(blocks_of_elements(rows * hidden, v.value), element_threads, stream,
-                          swiglu_backward_kernel<decltype(v)::value>, gate_up, gradient, rows, hidden);
+            return launch_rows(rows, hidden / v.value, stream, swiglu_backward_kernel<decltype(v)::value>, gate_up,
+                               gradient, rows, hidden);
         },
         hidden, gate_up, gradient);
 }
@@ -223,8 +238,8 @@ int rotary(Bf16* qkv, const float* table, std::size_t rows, const RotaryShape& s
     return by_width(
         [&](auto v) {
             constexpr int pairs = decltype(v)::value == 8 ? 4 : 1;
-            return launch(blocks_of_elements(rows * shape.heads * shape.head_width, pairs), element_threads, stream,
-                          rotary_kernel<pairs>, qkv, table, rows, shape, query_scale);
+            return launch_rows(rows, shape.heads * shape.head_width / 2 / pairs, stream, rotary_kernel<pairs>, qkv,
+                               table, rows, shape, query_scale);
         },
         shape.head_width, qkv, table);
 }
@@ -234,8 +249,8 @@ int rotary_backward(Bf16* qkv, const Bf16* query, const Bf16* key, const Bf16* v
     return by_width(
         [&](auto v) {
             constexpr int pairs = decltype(v)::value == 8 ? 4 : 1;
-            return launch(blocks_of_elements(rows * shape.heads * shape.head_width / 2, pairs), element_threads, stream,
-                          rotary_backward_kernel<pairs>, qkv, query, key, value, table, rows, shape, query_scale);
+            return launch_rows(rows, shape.heads * shape.head_width / 2 / pairs, stream, rotary_backward_kernel<pairs>,
+                               qkv, query, key, value, table, rows, shape, query_scale);
         },
         shape.head_width, qkv, query, key, value, table);
 }
@@ -282,8 +297,8 @@ int add_int8(float* to, const std::int8_t* from, const float* scales, std::size_
              Stream stream) {
     return by_width(
         [&](auto v) {
-            return launch(blocks_of_elements(rows * width, v.value), element_threads, stream,
-                          add_int8_kernel<decltype(v)::value>, to, from, scales, rows, width);
+            return launch_rows(rows, width / v.value, stream, add_int8_kernel<decltype(v)::value>, to, from, scales,
+                               rows, width);
         },
         width, to, from);
 }

@@ -15,6 +15,7 @@ template <int V, class Block, class X, class T>
 SKIPPIPE_DEVICE void rms_norm(Block& block, T* normed, float* factors, X* sum, const X* x, const T* added,
                               const float* weight, std::size_t rows, std::size_t width, float epsilon) {
     constexpr int kept = 2;
+    Reduction<Block> reduce(block);
     const auto first = static_cast<std::size_t>(block.thread()) * V;
     const auto step = static_cast<std::size_t>(block.threads()) * V;
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
@@ -38,7 +39,7 @@ SKIPPIPE_DEVICE void rms_norm(Block& block, T* normed, float* factors, X* sum, c
         for (int k = 0; k < kept; ++k)
             if (first + k * step < width) values[k] = summed(first + k * step);
         for (std::size_t i = first + kept * step; i < width; i += step) summed(i);
-        const float factor = 1 / sqrtf(reduce(block, squares, Sum{}) / static_cast<float>(width) + epsilon);
+        const float factor = 1 / sqrtf(reduce(squares, Sum{}) / static_cast<float>(width) + epsilon);
         if (factors && first == 0) factors[row] = factor;
         const auto finish = [&](std::size_t i, Pack<V> pack) {
             const auto scale = load_pack<V>(weight, i);
@@ -54,32 +55,50 @@ SKIPPIPE_DEVICE void rms_norm(Block& block, T* normed, float* factors, X* sum, c
     }
 }
 
+/// What a thread reads of a row on the way back of a norm.
+template <int V, class X, class T>
+struct NormRow {
+    Raw<V, T> slopes;
+    Raw<V, X> values, residual;
+    float factor;
+};
+
 /// dx = residual (null: none) + the norm's input gradient; `rounded`, where given, is dx as T. `gradient` comes in as
 /// the gradient of the normed values and goes out as the normed values themselves. dx may be residual. parts
-/// [blocks, width]: the weight gradient over the rows of each block; sum_rows sums them. width <= V x threads.
+/// [blocks, width]: the weight gradient over the rows of each block; add_rows sums them. width <= V x threads. A row is
+/// on its way while the one before it waits for its sum.
 template <int V, class Block, class X, class T>
 SKIPPIPE_DEVICE void rms_norm_backward(Block& block, X* dx, T* rounded, T* gradient, float* parts, const X* residual,
                                        const X* x, const float* weight, const float* factors, std::size_t rows,
                                        std::size_t width) {
-    const auto first = static_cast<std::size_t>(block.thread()) * V;
+    const auto first = static_cast<std::size_t>(block.thread()) * V, blocks = static_cast<std::size_t>(block.blocks());
     const bool mine = first < width;
-    Pack<V> sums = {};
-    for (auto row = static_cast<std::size_t>(block.index()); row < rows;
-         row += static_cast<std::size_t>(block.blocks())) {
+    Reduction<Block> reduce(block);
+    const auto read = [&](std::size_t row) {
+        NormRow<V, X, T> of_row = {};
+        if (row >= rows || !mine) return of_row;
         const std::size_t at = row * width + first;
-        Pack<V> slopes = {}, values = {}, scales = {}, out = {}, normed;
+        of_row.slopes = load_raw<V>(gradient, at);
+        of_row.values = load_raw<V>(x, at);
+        if (residual) of_row.residual = load_raw<V>(residual, at);
+        of_row.factor = factors[row];
+        return of_row;
+    };
+    Pack<V> sums = {};
+    auto row = static_cast<std::size_t>(block.index());
+    for (auto next = read(row); row < rows; row += blocks) {
+        const auto now = next;
+        next = read(row + blocks);
+        const auto slopes = unpack(now.slopes), values = unpack(now.values);
+        const auto scales = mine ? load_pack<V>(weight, first) : Pack<V>{};
         float product = 0;
-        if (mine) {
-            slopes = load_pack<V>(gradient, at);
-            values = load_pack<V>(x, at);
-            scales = load_pack<V>(weight, first);
-            if (residual) out = load_pack<V>(residual, at);
-            SKIPPIPE_UNROLL
-            for (int k = 0; k < V; ++k) product += slopes.at[k] * scales.at[k] * values.at[k];
-        }
-        const float factor = factors[row];
-        const float share = reduce(block, product, Sum{}) * factor * factor * factor / static_cast<float>(width);
+        SKIPPIPE_UNROLL
+        for (int k = 0; k < V; ++k) product += slopes.at[k] * scales.at[k] * values.at[k];
+        const float total = reduce(product, Sum{});
         if (!mine) continue;
+        const float factor = now.factor, share = total * factor * factor * factor / static_cast<float>(width);
+        auto out = unpack(now.residual);
+        Pack<V> normed;
         SKIPPIPE_UNROLL
         for (int k = 0; k < V; ++k) {
             const float slope = factor * slopes.at[k], value = values.at[k];
@@ -87,6 +106,7 @@ SKIPPIPE_DEVICE void rms_norm_backward(Block& block, X* dx, T* rounded, T* gradi
             out.at[k] += slope * scales.at[k] - value * share;
             normed.at[k] = value * factor * scales.at[k];
         }
+        const std::size_t at = row * width + first;
         store_pack<V>(dx, at, out);
         if (rounded) store_pack<V>(rounded, at, out);
         store_pack<V>(gradient, at, normed);
@@ -94,62 +114,119 @@ SKIPPIPE_DEVICE void rms_norm_backward(Block& block, X* dx, T* rounded, T* gradi
     if (mine) store_pack<V>(parts, static_cast<std::size_t>(block.index()) * width + first, sums);
 }
 
-/// to [groups, width]: the sums over each group of the rows of parts, first to last; added to it where `adds`.
+/// to [width] += the sum of the rows of parts [rows, width], in an order fixed by the number of threads, of which a
+/// block has 256 at the most. A block takes 8 columns at a time.
 template <class Block>
-SKIPPIPE_DEVICE void sum_rows(Block& block, float* to, const float* parts, std::size_t groups, std::size_t rows,
-                              std::size_t width, bool adds) {
-    for (std::size_t i = first_element(block); i < groups * width; i += all_threads(block)) {
-        const std::size_t group = i / width, column = i - group * width;
-        float sum = adds ? to[i] : 0;
-        for (std::size_t row = rows * group / groups; row < rows * (group + 1) / groups; ++row)
-            sum += parts[row * width + column];
-        to[i] = sum;
+SKIPPIPE_DEVICE void add_rows(Block& block, float* to, const float* parts, std::size_t rows, std::size_t width) {
+    constexpr int columns = 8;
+    const int column = block.thread() % columns, of_warp = block.thread() / warp;
+    const auto phase = static_cast<std::size_t>(block.thread() / columns);
+    const auto phases = static_cast<std::size_t>(block.threads() / columns);
+    float* of_warps = block.scratch();
+    for (auto begin = static_cast<std::size_t>(block.index()) * columns; begin < width;
+         begin += static_cast<std::size_t>(block.blocks()) * columns) {
+        const auto i = begin + static_cast<std::size_t>(column);
+        float sum = 0;
+        if (i < width)
+            for (std::size_t row = phase; row < rows; row += phases) sum += parts[row * width + i];
+        for (int mask = columns; mask < warp; mask *= 2) sum += block.shuffle_xor(sum, mask);
+        if (block.thread() % warp < columns) of_warps[of_warp * columns + column] = sum;
+        block.sync();
+        if (block.thread() < columns && i < width) {
+            sum = to[i];
+            for (int k = 0; k < block.threads() / warp; ++k) sum += of_warps[k * columns + column];
+            to[i] = sum;
+        }
+        block.sync();  // before anybody writes there again
     }
 }
 
+/// The largest of a row's values and the sum of the powers of e of how far they lie below it.
+struct Exponentials {
+    float largest = -1e38f, sum = 0;  ///< of none
+};
+/// The same of each thread's, for every thread; at most 16 warps. Exponentials are taken beside each thread's own
+/// largest value, so that one barrier is enough.
+template <class Block>
+SKIPPIPE_DEVICE Exponentials join(Reduction<Block>& reduce, Block& block, Exponentials mine) {
+    const auto of_warp = [&](const Exponentials& part) {
+        Exponentials whole;
+        whole.largest = reduce.of_warp(part.largest, Maximum{});
+        whole.sum = reduce.of_warp(part.sum * power_of_two((part.largest - whole.largest) * log2_of_e), Sum{});
+        return whole;
+    };
+    const auto part = of_warp(mine);
+    const int lane = block.thread() % warp, warps = block.threads() / warp;
+    float* of_warps = reduce.next_half();
+    if (lane == 0) {
+        of_warps[2 * (block.thread() / warp)] = part.largest;
+        of_warps[2 * (block.thread() / warp) + 1] = part.sum;
+    }
+    block.sync();
+    Exponentials of_lane;
+    if (lane < warps) {
+        of_lane.largest = of_warps[2 * lane];
+        of_lane.sum = of_warps[2 * lane + 1];
+    }
+    return of_warp(of_lane);
+}
+
 /// losses [rows] in nats; `logits` [rows, vocabulary] go out as the gradient of the sum of the losses, softmax -
-/// one-hot. targets in [0, vocabulary).
-template <int V, class Block, class T>
+/// one-hot. targets in [0, vocabulary). A thread keeps `kept` packs of a row and reads the rest twice; at most 512
+/// threads.
+template <int V, int kept, class Block, class T>
 SKIPPIPE_DEVICE void softmax_cross_entropy(Block& block, T* logits, float* losses, const std::int64_t* targets,
                                            std::size_t rows, std::size_t vocabulary) {
-    constexpr int kept = 8;
+    Reduction<Block> reduce(block);
     const auto first = static_cast<std::size_t>(block.thread()) * V;
     const auto step = static_cast<std::size_t>(block.threads()) * V;
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
          row += static_cast<std::size_t>(block.blocks())) {
         T* values = logits + row * vocabulary;
-        Raw<V, T> raw[kept];
-        const auto each = [&](auto work) {
+        Raw<V, T> raw[kept > 0 ? kept : 1];
+        const auto each_kept = [&](auto work) {
             SKIPPIPE_UNROLL
             for (int k = 0; k < kept; ++k)
                 if (first + k * step < vocabulary) work(first + k * step, unpack(raw[k]));
+        };
+        const auto each_other = [&](auto work) {
             for (std::size_t i = first + kept * step; i < vocabulary; i += step) work(i, load_pack<V>(values, i));
         };
         SKIPPIPE_UNROLL
         for (int k = 0; k < kept; ++k)
             if (first + k * step < vocabulary) raw[k] = load_raw<V>(values, first + k * step);
-        float mine = -INFINITY;
-        each([&](std::size_t, const Pack<V>& pack) {
-            SKIPPIPE_UNROLL
-            for (int k = 0; k < V; ++k) mine = Maximum{}(mine, pack.at[k]);
-        });
-        const float largest = reduce(block, mine, Maximum{});
-        float part = 0;
-        each([&](std::size_t, const Pack<V>& pack) {
-            SKIPPIPE_UNROLL
-            for (int k = 0; k < V; ++k) part += exp2f((pack.at[k] - largest) * log2_of_e);
-        });
-        const float sum = reduce(block, part, Sum{}), inverse = 1 / sum;
         const auto target = static_cast<std::size_t>(targets[row]);
-        if (target % step / V * V == first) losses[row] = logf(sum) + largest - load(values, target);
-        each([&](std::size_t i, Pack<V> pack) {
+        const bool has_target = target % step / V * V == first;
+        const float due = has_target ? load(values, target) : 0;
+        Exponentials mine;
+        const auto raise = [&](const Pack<V>& pack) {
             SKIPPIPE_UNROLL
-            for (int k = 0; k < V; ++k) {
-                pack.at[k] = exp2f((pack.at[k] - largest) * log2_of_e) * inverse;
-                if (i + static_cast<std::size_t>(k) == target) pack.at[k] -= 1;
-            }
-            store_pack<V>(values, i, pack);
+            for (int k = 0; k < V; ++k) mine.largest = fmaxf(mine.largest, pack.at[k]);
+        };
+        const auto add = [&](const Pack<V>& pack) {
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) mine.sum += power_of_two(pack.at[k] * log2_of_e - mine.largest * log2_of_e);
+        };
+        each_kept([&](std::size_t, const Pack<V>& pack) { raise(pack); });
+        each_kept([&](std::size_t, const Pack<V>& pack) { add(pack); });
+        each_other([&](std::size_t, const Pack<V>& pack) {
+            const float before = mine.largest;
+            raise(pack);
+            mine.sum *= power_of_two((before - mine.largest) * log2_of_e);
+            add(pack);
         });
+        const auto whole = join(reduce, block, mine);
+        const float offset = whole.largest * log2_of_e, inverse = 1 / whole.sum;
+        const auto finish = [&](std::size_t i, Pack<V> pack) {
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) pack.at[k] = power_of_two(pack.at[k] * log2_of_e - offset) * inverse;
+            store_pack<V>(values, i, pack);
+        };
+        each_kept(finish);
+        each_other(finish);
+        if (!has_target) continue;
+        losses[row] = logf(whole.sum) + whole.largest - due;
+        store(values, target, power_of_two(due * log2_of_e - offset) * inverse - 1);
     }
 }
 
@@ -185,6 +262,7 @@ SKIPPIPE_DEVICE void encode_int8(Block& block, std::int8_t* to, float* scales, c
                                  std::size_t rows, std::size_t width) {
     constexpr float shift = 12582912;  // 1.5 x 2^23: beyond it floats are whole numbers
     constexpr int kept = 2;
+    Reduction<Block> reduce(block);
     const auto first = static_cast<std::size_t>(block.thread()) * V;
     const auto step = static_cast<std::size_t>(block.threads()) * V;
     for (auto row = static_cast<std::size_t>(block.index()); row < rows;
@@ -208,7 +286,7 @@ SKIPPIPE_DEVICE void encode_int8(Block& block, std::int8_t* to, float* scales, c
         for (int k = 0; k < kept; ++k)
             if (first + k * step < width) look(packs[k] = due(first + k * step));
         for (std::size_t i = first + kept * step; i < width; i += step) look(due(i));
-        const float largest = reduce(block, mine, Maximum{});
+        const float largest = reduce(mine, Maximum{});
         const bool finite = largest - largest == 0;
         const float scale = largest / 127, inverse = scale > 1.17549435e-38f ? 1 / scale : 0;
         if (first == 0) scales[row] = finite ? scale : NAN;
@@ -234,15 +312,15 @@ SKIPPIPE_DEVICE void encode_int8(Block& block, std::int8_t* to, float* scales, c
 template <int V, class Block>
 SKIPPIPE_DEVICE void add_int8(Block& block, float* to, const std::int8_t* from, const float* scales, std::size_t rows,
                               std::size_t width) {
-    const std::size_t each = width / V;
-    for (std::size_t i = first_element(block); i < rows * each; i += all_threads(block)) {
-        auto sum = load_pack<V>(to, i * V);
-        const float scale = scales[i / each];
-        const auto bytes = load_bytes<V>(from + i * V);
+    for_rows(block, rows, width / V, [&](std::size_t row, std::size_t unit) {
+        const std::size_t at = row * width + unit * V;
+        auto sum = load_pack<V>(to, at);
+        const float scale = scales[row];
+        const auto bytes = load_bytes<V>(from + at);
         SKIPPIPE_UNROLL
         for (int k = 0; k < V; ++k) sum.at[k] += scale * static_cast<float>(bytes.at[k]);
-        store_pack<V>(to, i * V, sum);
-    }
+        store_pack<V>(to, at, sum);
+    });
 }
 
 }  // namespace skippipe::kernels::device

@@ -112,9 +112,8 @@ inline void norm_backward(testing::BlockEmulator& emulator, const Pointers& p, s
         });
     };
     width % 8 == 0 ? run(std::integral_constant<int, 8>()) : run(std::integral_constant<int, 1>());
-    emulator.launch(1, threads, [&](EmulatedBlock& block) {
-        kernels::device::sum_rows(block, f32(p[3]), f32(p[8]), 1, blocks, width, true);
-    });
+    emulator.launch(
+        1, 256, [&](EmulatedBlock& block) { kernels::device::add_rows(block, f32(p[3]), f32(p[8]), blocks, width); });
 }
 
 /// Over matrices of so many rows and columns; those of the names alone, where some are given.
@@ -154,7 +153,7 @@ inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width, const
               random(Type::f32, n),
               random(Type::f32, width),
               random(Type::f32, rows),
-              {Type::none, std::vector<std::byte>(528 * width * sizeof(float))}},
+              {Type::none, std::vector<std::byte>(1024 * width * sizeof(float))}},
              18 * values,
              SKIPPIPE_GPU_LAUNCH(rms_norm_backward(f32(p[0]), bf16(p[1]), bf16(p[2]), f32(p[3]), f32(p[4]), f32(p[5]),
                                                    f32(p[6]), f32(p[7]), rows, width, f32(p[8]), stream)),
@@ -188,7 +187,8 @@ inline std::vector<Case> kernel_cases(std::size_t rows, std::size_t width, const
              4 * values,
              SKIPPIPE_GPU_LAUNCH(softmax_cross_entropy(bf16(p[0]), f32(p[1]), int64(p[2]), rows, width, stream)),
              wide([=](auto v, EmulatedBlock& block, const Pointers& p) {
-                 device::softmax_cross_entropy<v.value>(block, bf16(p[0]), f32(p[1]), int64(p[2]), rows, width);
+                 device::softmax_cross_entropy<v.value, 64 / v.value>(block, bf16(p[0]), f32(p[1]), int64(p[2]), rows,
+                                                                      width);
              })});
     if (wanted("SwiGLU"))
         cases.push_back({"SwiGLU",

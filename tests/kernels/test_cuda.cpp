@@ -170,7 +170,7 @@ private Q_SLOTS:
                     BlockEmulator emulator(seed);
                     const auto blocks = static_cast<std::size_t>(s.blocks);
                     Guarded out(n), factors(s.rows), changed(residual), rounded(n), gradient(slope),
-                        parts(blocks * s.width), groups(2 * s.width), sums(so_far), alone(n), again(slope);
+                        parts(blocks * s.width), sums(so_far), alone(n), again(slope);
                     emulator.launch(s.blocks, s.threads, [&](auto& block) {
                         device::rms_norm<v.value, EmulatedBlock, float, float>(block, out.data(), factors.data(),
                                                                                nullptr, x.data(), nullptr,
@@ -186,11 +186,8 @@ private Q_SLOTS:
                                                            parts.data(), changed.data(), x.data(), weight.data(),
                                                            factors.data(), s.rows, s.width);
                     });
-                    emulator.launch(s.blocks, s.threads, [&](auto& block) {
-                        device::sum_rows(block, groups.data(), parts.data(), 2, blocks, s.width, false);
-                    });
-                    emulator.launch(s.blocks, s.threads, [&](auto& block) {
-                        device::sum_rows(block, sums.data(), groups.data(), 1, 2, s.width, true);
+                    emulator.launch(s.blocks, std::min(s.threads, 256), [&](auto& block) {
+                        device::add_rows(block, sums.data(), parts.data(), blocks, s.width);
                     });
                     auto without = exact(changed.values());
                     for (std::size_t i = 0; i < n; ++i) without[i] -= static_cast<double>(residual[i]);
@@ -200,7 +197,7 @@ private Q_SLOTS:
                     QVERIFY_BELOW(difference(gradient.values(), normed), rounding);
                     QVERIFY_BELOW(difference(sums.values(), weight_gradient), rounding);
                     QVERIFY(changed.untouched() && gradient.untouched() && parts.untouched() && sums.untouched() &&
-                            rounded.untouched() && alone.untouched() && groups.untouched());
+                            rounded.untouched() && alone.untouched());
                 }
             });
         }
@@ -222,10 +219,16 @@ private Q_SLOTS:
                 for (std::uint64_t seed = 0; seed < seeds; ++seed) {
                     BlockEmulator emulator(seed);
                     Guarded values(logits), found(s.rows);
-                    emulator.launch(s.blocks, s.threads, [&](auto& block) {
-                        device::softmax_cross_entropy<v.value>(block, values.data(), found.data(), targets.data(),
-                                                               s.rows, s.width);
-                    });
+                    // A thread keeps all that it reads, some of it, nothing.
+                    const auto run = [&](auto kept) {
+                        emulator.launch(s.blocks, std::min(s.threads, 512), [&](auto& block) {
+                            device::softmax_cross_entropy<v.value, kept.value>(block, values.data(), found.data(),
+                                                                               targets.data(), s.rows, s.width);
+                        });
+                    };
+                    if (seed % 3 == 0) run(Wide<64 / v.value>{});
+                    if (seed % 3 == 1) run(Wide<1>{});
+                    if (seed % 3 == 2) run(Wide<0>{});
                     QVERIFY_BELOW(difference(values.values(), gradient), rounding);
                     for (std::size_t row = 0; row < s.rows; ++row)
                         QVERIFY_BELOW(std::abs(static_cast<double>(found.values()[row]) - of_rows[row]), 2e-5);
@@ -366,18 +369,26 @@ private Q_SLOTS:
                      });
                      return normed;
                  }),
-                 1);  // the last one, after which nobody writes any more
+                 0);
         QCOMPARE(unnoticed_barriers([&](BlockEmulator& emulator) {
                      Floats values = x, found(rows);
                      const std::vector<std::int64_t> targets{1, 500, 999};
                      emulator.launch(1, 128, [&](auto& block) {
-                         device::softmax_cross_entropy<8>(block, values.data(), found.data(), targets.data(), rows,
-                                                          width);
+                         device::softmax_cross_entropy<8, 8>(block, values.data(), found.data(), targets.data(), rows,
+                                                             width);
                      });
                      values.insert(values.end(), found.begin(), found.end());
                      return values;
                  }),
-                 1);
+                 0);
+        QCOMPARE(unnoticed_barriers([&](BlockEmulator& emulator) {
+                     Floats sums(40, 1.0f);
+                     emulator.launch(2, 128, [&](auto& block) {
+                         device::add_rows(block, sums.data(), x.data(), rows * width / sums.size(), sums.size());
+                     });
+                     return sums;
+                 }),
+                 1);  // the last one, after which nobody writes any more
     }
 
 private:

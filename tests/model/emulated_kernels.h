@@ -41,13 +41,13 @@ inline const DeviceKernels& emulated_kernels() {
                     },
                     norm_blocks, norm_threads);
                 return emulate([&](EmulatedBlock& block) {
-                    device::sum_rows(block, weight_gradient, workspace, 1, norm_blocks, width, true);
+                    device::add_rows(block, weight_gradient, workspace, norm_blocks, width);
                 });
             },
         .softmax_cross_entropy =
             [](Bf16* logits, float* losses, const std::int64_t* targets, size_t rows, size_t vocabulary, Launched) {
                 return emulate([&](EmulatedBlock& block) {
-                    device::softmax_cross_entropy<8>(block, logits, losses, targets, rows, vocabulary);
+                    device::softmax_cross_entropy<8, 8>(block, logits, losses, targets, rows, vocabulary);
                 });
             },
         .swiglu =
