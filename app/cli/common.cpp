@@ -10,6 +10,7 @@
 #include "core/experiment/io.h"
 #include "core/experiment/presets.h"
 #include "core/experiment/counts.h"
+#include "core/experiment/paths.h"
 
 namespace skippipe::cli {
 
@@ -103,6 +104,14 @@ Experiment read_experiment(const std::filesystem::path& file, const std::string&
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
     report(parsed.faults, false);
     return std::move(parsed.experiment);
+}
+
+Experiment to_be_stored(const Experiment& experiment, const std::filesystem::path& from,
+                        const std::filesystem::path& to) {
+    const auto folder_of = [](const std::filesystem::path& file) {
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(file).parent_path());
+    };
+    return folder_of(from) == folder_of(to) ? experiment : with_absolute_paths(experiment, folder_of(from));
 }
 
 const Planner& find_planner(const PlannerRegistry& planners, const std::string& name) {

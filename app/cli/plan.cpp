@@ -169,7 +169,9 @@ void make_plans(const PlanOptions& options, Context& context) {
     if (options.output.empty() || best_s == 0) return;
     if (const auto& explained = rows[best_row].explained)
         best.note += (best.note.empty() ? "" : "; ") + explained->why.summary(problem);
-    write_file_atomically(options.output, to_json(best, problem, to_json(experiment)).dump(1) + "\n");
+    write_file_atomically(
+        options.output,
+        to_json(best, problem, to_json(to_be_stored(experiment, options.experiment, options.output))).dump(1) + "\n");
     if (!context.json) std::cout << fmt::format("{} written ({})\n", options.output, best.planner);
 }
 

@@ -143,7 +143,7 @@ void probe(const ProbeOptions& options, Context& context) {
     else
         print(ranks, problem);
     if (options.output.empty()) return;
-    write_file_atomically(options.output, to_text(measured));
+    write_file_atomically(options.output, to_text(to_be_stored(measured, options.file, options.output)));
     if (!context.json) std::cout << fmt::format("\nThe experiment with these values: {}\n", options.output);
 }
 

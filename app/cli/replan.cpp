@@ -186,7 +186,9 @@ void replan_file(const ReplanOptions& options, Context& context) {
         plan = result.plan;
     }
     if (options.output.empty()) return;
-    write_file_atomically(options.output, to_json(plan, problem, to_json(experiment)).dump(1) + "\n");
+    write_file_atomically(
+        options.output,
+        to_json(plan, problem, to_json(to_be_stored(experiment, options.experiment, options.output))).dump(1) + "\n");
     if (!context.json) std::cout << fmt::format("{} written\n", options.output);
 }
 

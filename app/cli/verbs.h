@@ -59,6 +59,10 @@ nlohmann::ordered_json optional_number(const std::optional<double>& value);
 
 /// Reads an experiment; warnings are reported, errors thrown as InputError.
 Experiment read_experiment(const std::filesystem::path& file, const std::string& model = {});
+/// The experiment that was read `from` a file, to be written `to` another one: in another folder, what it names by
+/// relative paths is named by absolute ones.
+Experiment to_be_stored(const Experiment& experiment, const std::filesystem::path& from,
+                        const std::filesystem::path& to);
 
 /// The same with every fault kept; `model` names a preset that replaces the file's model, empty: none.
 ParsedExperiment load_with_model(const std::filesystem::path& file, const std::string& model);

@@ -17,10 +17,11 @@ namespace {
 
 std::string pointer_to(int node) { return fmt::format("/topology/nodes/{}/device", node); }
 
-/// "0: NVIDIA H200, 1: NVIDIA H200".
+/// "cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)".
 std::string names_of(const AttachedGpus& gpus) {
     std::string text;
-    for (const auto& gpu : gpus.list) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", gpu.index, gpu.name);
+    for (const auto& gpu : gpus.list)
+        text += fmt::format("{}cuda:{} ({})", text.empty() ? "" : ", ", gpu.index, gpu.name);
     return text;
 }
 

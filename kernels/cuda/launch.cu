@@ -11,9 +11,7 @@ constexpr int row_threads = 256, element_threads = 256;
 constexpr int most_loss_threads = 512;
 /// rms_norm_backward: blocks, each with weight gradients of its own.
 constexpr std::size_t norm_blocks = 1024;
-/// So many of its threads a multiprocessor takes at once: each keeps two rows' values, for which there are no more
-/// registers.
-constexpr int norm_threads = 512, most_norm_threads = 1024;
+constexpr int norm_threads = 1024;  ///< that a multiprocessor has room for
 /// Enough to fill any card; each takes several rows where there are more. Of blocks of elements there are as many as it
 /// takes: what runs out is replaced.
 constexpr std::size_t most_blocks = 65536, most_element_blocks = std::size_t{1} << 30;
@@ -50,8 +48,8 @@ __global__ void rms_norm_kernel(Bf16* normed, float* factors, float* sum, const 
     CudaBlock block;
     device::rms_norm<V>(block, normed, factors, sum, x, added, weight, rows, width, epsilon);
 }
-template <int V, int most>
-__global__ void __launch_bounds__(most)
+template <int V>
+__global__ void __launch_bounds__(norm_threads)
     rms_norm_backward_kernel(float* dx, Bf16* rounded, Bf16* gradient, float* parts, const float* residual,
                              const float* x, const float* weight, const float* factors, std::size_t rows,
                              std::size_t width) {
@@ -184,16 +182,13 @@ int rms_norm_backward(float* dx, Bf16* rounded, Bf16* gradient, float* weight_gr
     const int error = by_width(
         [&](auto v) {
             constexpr int each = decltype(v)::value;
-            const int threads = threads_for(width / each, most_norm_threads);
+            const int threads = threads_for(width / each, norm_threads);
             if (static_cast<std::size_t>(each * threads) < width) return static_cast<int>(cudaErrorInvalidValue);
-            const int of_one = threads < norm_threads ? norm_threads / threads : 1;
-            const auto at_once = static_cast<std::size_t>(of_one * (processors > 0 ? processors : 1));
+            const auto at_once = static_cast<std::size_t>(norm_threads / threads * (processors > 0 ? processors : 1));
             blocks = at_once < norm_blocks ? at_once : norm_blocks;
             if (rows < blocks) blocks = rows;
-            return launch(static_cast<unsigned>(blocks), threads, stream,
-                          threads <= norm_threads ? rms_norm_backward_kernel<each, norm_threads>
-                                                  : rms_norm_backward_kernel<each, most_norm_threads>,
-                          dx, rounded, gradient, workspace, residual, x, weight, factors, rows, width);
+            return launch(static_cast<unsigned>(blocks), threads, stream, rms_norm_backward_kernel<each>, dx, rounded,
+                          gradient, workspace, residual, x, weight, factors, rows, width);
         },
         width, dx, rounded, gradient, residual, x, weight, workspace);
     if (error) return error;

@@ -55,50 +55,33 @@ SKIPPIPE_DEVICE void rms_norm(Block& block, T* normed, float* factors, X* sum, c
     }
 }
 
-/// What a thread reads of a row on the way back of a norm.
-template <int V, class X, class T>
-struct NormRow {
-    Raw<V, T> slopes;
-    Raw<V, X> values, residual;
-    float factor;
-};
-
 /// dx = residual (null: none) + the norm's input gradient; `rounded`, where given, is dx as T. `gradient` comes in as
 /// the gradient of the normed values and goes out as the normed values themselves. dx may be residual. parts
-/// [blocks, width]: the weight gradient over the rows of each block; add_rows sums them. width <= V x threads. A row is
-/// on its way while the one before it waits for its sum.
+/// [blocks, width]: the weight gradient over the rows of each block; add_rows sums them. width <= V x threads.
 template <int V, class Block, class X, class T>
 SKIPPIPE_DEVICE void rms_norm_backward(Block& block, X* dx, T* rounded, T* gradient, float* parts, const X* residual,
                                        const X* x, const float* weight, const float* factors, std::size_t rows,
                                        std::size_t width) {
-    const auto first = static_cast<std::size_t>(block.thread()) * V, blocks = static_cast<std::size_t>(block.blocks());
+    const auto first = static_cast<std::size_t>(block.thread()) * V;
     const bool mine = first < width;
     Reduction<Block> reduce(block);
-    const auto read = [&](std::size_t row) {
-        NormRow<V, X, T> of_row = {};
-        if (row >= rows || !mine) return of_row;
-        const std::size_t at = row * width + first;
-        of_row.slopes = load_raw<V>(gradient, at);
-        of_row.values = load_raw<V>(x, at);
-        if (residual) of_row.residual = load_raw<V>(residual, at);
-        of_row.factor = factors[row];
-        return of_row;
-    };
     Pack<V> sums = {};
-    auto row = static_cast<std::size_t>(block.index());
-    for (auto next = read(row); row < rows; row += blocks) {
-        const auto now = next;
-        next = read(row + blocks);
-        const auto slopes = unpack(now.slopes), values = unpack(now.values);
-        const auto scales = mine ? load_pack<V>(weight, first) : Pack<V>{};
+    for (auto row = static_cast<std::size_t>(block.index()); row < rows;
+         row += static_cast<std::size_t>(block.blocks())) {
+        const std::size_t at = row * width + first;
+        Pack<V> slopes = {}, values = {}, scales = {}, out = {}, normed;
         float product = 0;
-        SKIPPIPE_UNROLL
-        for (int k = 0; k < V; ++k) product += slopes.at[k] * scales.at[k] * values.at[k];
-        const float total = reduce(product, Sum{});
+        if (mine) {
+            slopes = load_pack<V>(gradient, at);
+            values = load_pack<V>(x, at);
+            scales = load_pack<V>(weight, first);
+            if (residual) out = load_pack<V>(residual, at);
+            SKIPPIPE_UNROLL
+            for (int k = 0; k < V; ++k) product += slopes.at[k] * scales.at[k] * values.at[k];
+        }
+        const float factor = factors[row];
+        const float share = reduce(product, Sum{}) * factor * factor * factor / static_cast<float>(width);
         if (!mine) continue;
-        const float factor = now.factor, share = total * factor * factor * factor / static_cast<float>(width);
-        auto out = unpack(now.residual);
-        Pack<V> normed;
         SKIPPIPE_UNROLL
         for (int k = 0; k < V; ++k) {
             const float slope = factor * slopes.at[k], value = values.at[k];
@@ -106,7 +89,6 @@ SKIPPIPE_DEVICE void rms_norm_backward(Block& block, X* dx, T* rounded, T* gradi
             out.at[k] += slope * scales.at[k] - value * share;
             normed.at[k] = value * factor * scales.at[k];
         }
-        const std::size_t at = row * width + first;
         store_pack<V>(dx, at, out);
         if (rounded) store_pack<V>(rounded, at, out);
         store_pack<V>(gradient, at, normed);

@@ -159,6 +159,26 @@ private Q_SLOTS:
         QVERIFY2(nowhere.exit_code == 2 && nowhere.error.contains("cannot create a file"), nowhere.error);
     }
 
+    /// Plans and measured experiments find the data wherever they are written.
+    void what_is_written_elsewhere_finds_its_data() {
+        const auto path =
+            experiment("here.json", {{"source", "text"}, {"path", "corpus.txt"}, {"validation_samples", 4}}, {},
+                       {{"iterations", 1}});
+        QVERIFY(QDir(folder_.path()).mkpath("elsewhere"));
+        for (const char* to : {"elsewhere/plan.json", "plan.json"}) {
+            const auto planned = run({"plan", path, "-o", file(to)});
+            QVERIFY2(planned.exit_code == 0, planned.error);
+            const auto trained = run({"run", file(to), "--json"});
+            QVERIFY2(trained.exit_code == 0, trained.error);
+        }
+        QFile beside(file("plan.json"));
+        QVERIFY(beside.open(QIODevice::ReadOnly) && beside.readAll().contains("\"corpus.txt\""));
+        const auto probed = run({"probe", path, "-o", file("elsewhere/measured.json")});
+        QVERIFY2(probed.exit_code == 0, probed.error);
+        const auto checked = run({"validate", file("elsewhere/measured.json")});
+        QVERIFY2(checked.exit_code == 0, checked.error);
+    }
+
     /// Nothing is planned, and the record learns nothing of it.
     void files_that_cannot_be_used_are_bad_input() {
         const QJsonObject gone{{"source", "text"}, {"path", "gone.txt"}},

@@ -74,7 +74,7 @@ private Q_SLOTS:
         QVERIFY(none[0].why.find("the NVIDIA driver is missing") == 0);
         const auto two = check_devices(scene.experiment, alone, 0, {0, 1}, gpus(2));
         QCOMPARE(two.size(), std::size_t{1});
-        QCOMPARE(two[0].why, std::string("this machine has 0: Card 0, 1: Card 1"));
+        QCOMPARE(two[0].why, std::string("this machine has cuda:0 (Card 0), cuda:1 (Card 1)"));
         QVERIFY(check_devices(scene.experiment, alone, 0, {0, 1}, gpus(3)).empty());
         // Another rank's GPU is no concern of this one.
         QVERIFY(check_devices(scene.experiment, scene.on({0, 1, 0, 0}, 2), 0, {0, 1}, gpus(1)).empty());
