@@ -21,7 +21,7 @@ constexpr std::int64_t piece = 1 << 22;
 /// Drawn once a device.
 torch::Tensor keys_on(const torch::Device& device) {
     static std::mutex mutex;
-    static auto& known = *new std::map<std::string, torch::Tensor>;  // CUDA may have ended before statics do
+    static auto& known = *new std::map<std::string, torch::Tensor>;  // CUDA may have ended before what is static does
     const std::lock_guard lock(mutex);
     auto& keys = known[device.str()];
     if (!keys.defined()) {
