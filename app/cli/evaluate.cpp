@@ -278,7 +278,7 @@ void print(const std::vector<Result>& results) {
             std::cerr << fmt::format("warning: run {} recorded {:.4f}: these are not the weights it had then\n",
                                      result.run.id, *result.recorded_loss);
         lines[0].push_back(results.size() > 1 ? fmt::format("run {}: perplexity", result.run.id) : "perplexity");
-        lines[0].insert(lines[0].end(), {"least", "most", "to all kept"});
+        lines[0].insert(lines[0].end(), {"least", "most", "against all kept"});
         if (result.evaluation.bytes_per_token > 0) lines[0].push_back("bits per byte");
     }
     for (std::size_t i = 0; i < rows.front().size(); ++i) {

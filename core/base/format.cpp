@@ -84,7 +84,7 @@ std::string format_seconds(double seconds) {
 
 namespace {
 constexpr double nothing = 1e-9, least_percent = 0.01;  // below 1e-9 a share is what rounding left over
-constexpr double many_fold = 9;                         // from +900 % on nobody reads a change as a share
+constexpr double many_fold = 0.5;                       // from +50 % on a factor is easier to compare
 }  // namespace
 
 std::string format_percent(double fraction) {

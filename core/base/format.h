@@ -26,8 +26,8 @@ std::string format_seconds(double seconds);
 /// A share of 1 as percent: "31.2 %", "< 0.01 %"; "0 %" where rounding alone keeps it from being none.
 std::string format_percent(double fraction);
 
-/// The same with its sign, for differences: "+12.5 %", "-4.00 %"; "0 %" below a hundredth of one; from ten times as
-/// much on how many times: "83.9 ×".
+/// The same with its sign, for differences: "+12.5 %", "-4.00 %"; "0 %" below a hundredth of one; from half as much
+/// again on how many times: "1.68 ×".
 std::string format_change(double fraction);
 
 }  // namespace skippipe

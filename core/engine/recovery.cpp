@@ -18,6 +18,14 @@ std::string describe(const RejoinReport& report, const Problem& problem) {
                        format_seconds(report.refetching_s));
 }
 
+std::string redone_words(int forwards, int backwards, int dropped, int lost_gradients) {
+    const auto count = [](int n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+    auto text = count(forwards, "forward") + " and " + count(backwards, "backward") + " run again";
+    if (dropped > 0) text += fmt::format(", {} microbatch{} left out", dropped, dropped > 1 ? "es are" : " is");
+    if (lost_gradients > 0) text += fmt::format(", the gradients of {} are lost", lost_gradients);
+    return text;
+}
+
 std::string describe(const RecoveryReport& report, const Problem& problem) {
     if (report.stands_still())
         return fmt::format("a standstill {} into the iteration, since something got slower: it begins again{}",
@@ -32,10 +40,7 @@ std::string describe(const RecoveryReport& report, const Problem& problem) {
     auto text = fmt::format("{} lost {} into the iteration, known {} later: ", nodes, format_seconds(report.lost_s),
                             format_seconds(report.detected_s - report.lost_s));
     if (!report.abandoned.empty()) return text + "the iteration begins again (" + report.abandoned.front().what + ")";
-    text += fmt::format("{} forwards and {} backwards run again", report.redone_forwards, report.redone_backwards);
-    if (report.dropped > 0)
-        text += fmt::format(", {} microbatch{} left out", report.dropped, report.dropped > 1 ? "es are" : " is");
-    if (report.lost_gradients > 0) text += fmt::format(", the gradients of {} are lost", report.lost_gradients);
+    text += redone_words(report.redone_forwards, report.redone_backwards, report.dropped, report.lost_gradients);
     return text + fmt::format(", planned again in {}", format_seconds(report.replanning_s));
 }
 

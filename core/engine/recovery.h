@@ -99,6 +99,8 @@ std::string name_of_line(const Problem& problem, const NetworkChange& change);
 
 /// "n5 lost at 0.82 s, known 0.21 s later: ..." for people.
 std::string describe(const RecoveryReport& report, const Problem& problem);
+/// "4 forwards and 1 backward run again", and what else it cost.
+std::string redone_words(int forwards, int backwards, int dropped, int lost_gradients);
 
 /// Decides how an iteration goes on; from what it is given alone. One for all ranks.
 class RecoveryController {

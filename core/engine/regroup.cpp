@@ -51,13 +51,8 @@ std::string describe(const RegroupReport& report, const Problem& problem) {
     stages("from the last checkpoint", report.rebuilt);
     stages("made of its neighbours", report.from_neighbours);
     if (report.goes_on)
-        text += fmt::format(
-            ": the iteration goes on, {} forwards and {} backwards run again{}{}", report.redone_forwards,
-            report.redone_backwards,
-            report.dropped > 0
-                ? fmt::format(", {} microbatch{} left out", report.dropped, report.dropped > 1 ? "es are" : " is")
-                : "",
-            report.lost_gradients > 0 ? fmt::format(", the gradients of {} are lost", report.lost_gradients) : "");
+        text += ": the iteration goes on, " +
+                redone_words(report.redone_forwards, report.redone_backwards, report.dropped, report.lost_gradients);
     text += fmt::format(": {} lost, known after {}, all quiet {}, met {}, planned {}, connected {}",
                         format_seconds(report.lost_work_s), format_seconds(report.detection_s),
                         format_seconds(report.quiet_s), format_seconds(report.meeting_s),

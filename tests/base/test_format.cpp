@@ -54,7 +54,9 @@ private Q_SLOTS:
         QCOMPARE(plain(format_percent(0.312)), QStringLiteral("31.2_%"));
         QCOMPARE(plain(format_change(0.125)), QStringLiteral("+12.5_%"));
         QCOMPARE(plain(format_change(-0.04)), QStringLiteral("-4.00_%"));
-        QCOMPARE(plain(format_change(8.98)), QStringLiteral("+898_%"));
+        QCOMPARE(plain(format_change(0.49)), QStringLiteral("+49.0_%"));
+        QCOMPARE(plain(format_change(0.5)), QString::fromUtf8("1.50_×"));
+        QCOMPARE(plain(format_change(-0.6)), QStringLiteral("-60.0_%"));
         QCOMPARE(plain(format_change(82.86)), QString::fromUtf8("83.9_×"));
     }
     void small_shares_are_no_row_of_zeros() {

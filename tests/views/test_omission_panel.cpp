@@ -104,7 +104,7 @@ private Q_SLOTS:
         QVERIFY2(panel.caption().contains("4,096 held-out tokens"), qPrintable(panel.caption()));
         QCOMPARE(plain(panel.words_at(panel.place_of(0, 1))),
                  QStringLiteral("Run 3, skip 33.0 %: 3 of 4 stages kept, all 3 sets\n"
-                                "Perplexity 14.0, +75.0 % to all kept\n"
+                                "Perplexity 14.0, 1.75 × against all kept\n"
                                 "3.74 bits per byte\nLeast 10.0 without 2; most 20.0 without 3"));
         QVERIFY(panel.words_at(panel.place_of(1, 0)).startsWith("Run 4, full pipeline: 4 of 4 stages kept"));
         QVERIFY(panel.words_at(panel.place_of(0, 2)).contains("1 of 3 sets"));
@@ -151,7 +151,7 @@ private Q_SLOTS:
         panel.show_runs({&run, &twin});  // as the window does while a run goes on
         QVERIFY2(table.item(1, 4) == item, "the table was filled anew, and the selection is lost");
         QCOMPARE(text(1, 5), QStringLiteral("20.0 to 40.0"));
-        QCOMPARE(text(1, 6), QStringLiteral("+75.0 %"));
+        QCOMPARE(text(1, 6), QStringLiteral("1.75 ×"));
         QCOMPARE(text(0, 6), QString());
         QCOMPARE(text(3, 0), QStringLiteral("3 of 4, without stage 0"));
         QCOMPARE(text(3, 1), QStringLiteral("100"));

@@ -425,6 +425,14 @@ private Q_SLOTS:
         QCOMPARE(list.selected().size(), 2U);
         QTest::mouseClick(list.view().viewport(), Qt::LeftButton, {}, eye);
         QVERIFY(!list.marks().hides(second_));
+        // What the other is held against has the star, pinned or not.
+        const auto has_star = [&](int row) {
+            return model->index(row, RunTable::number).data().toString().startsWith(QString::fromUtf8("★"));
+        };
+        QVERIFY(has_star(1) && !has_star(0));
+        list.select({second_});
+        QVERIFY(!has_star(1) && !has_star(0));
+        list.select({first_, second_});
         list.pin_button().click();
         const auto star = model->index(1, RunTable::number);
         QVERIFY(star.data().toString().startsWith(QString::fromUtf8("★")));

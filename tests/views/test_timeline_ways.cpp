@@ -53,6 +53,8 @@ private Q_SLOTS:
         QCOMPARE(data->stage_at(0, 10.9), 0);
         QCOMPARE(data->stage_at(0, 11), 1);
         QCOMPARE(data->stage_at(1, 30), -1);
+        QCOMPARE(data->last_stage_at(1, 30), 1);
+        QCOMPARE(data->last_stage_at(0, 30), 1);
         ShownTimeline shown(data, {800, 300});
         const auto badge = [&](int lane) {
             const auto picture = shown.view.grab().toImage();

@@ -459,7 +459,7 @@ private Q_SLOTS:
         QVERIFY(!page.loss_key().isVisible());
         page.show_run(runs[1]);
         QTRY_VERIFY_WITH_TIMEOUT(loaded(runs[1]) && tabs->isTabVisible(tab), patient_ms);
-        QCOMPARE(page.loss_key().text().trimmed(), QString("1 node lost"));
+        QCOMPARE(page.loss_key().text().trimmed(), QString("node-2 lost"));
         // Of a run that is over, and not long, all is in sight; the key leads to the loss.
         const auto zoomed = [&] { return page.zoom().end() - page.zoom().begin(); };
         QVERIFY(!page.zoom().follows());

@@ -48,7 +48,7 @@ QString words_of(const EvaluatedRun& run, const KeptRow& row) {
                           .arg(run.evaluation.stages)
                           .arg(sets_text(row)),
                       QObject::tr("Perplexity %1").arg(three_digits(row.perplexity))};
-    if (&row != &run.rows.front()) lines.back() += QObject::tr(", %1 to all kept").arg(to_all_kept(row, run.rows));
+    if (&row != &run.rows.front()) lines.back() += QObject::tr(", %1 against all kept").arg(to_all_kept(row, run.rows));
     if (const auto bits = bits_per_byte(row.loss_nats, run.evaluation))
         lines << QObject::tr("%1 bits per byte").arg(three_digits(*bits));
     if (row.sets > 1)
@@ -70,7 +70,7 @@ void OmissionTable::show_runs(const std::vector<EvaluatedRun>& runs) {
     setColumnCount(1 + columns_each * static_cast<int>(runs.size()));
     QStringList headers{tr("Stages kept")};
     for (const auto& run : runs)
-        for (const auto& what : {tr("perplexity"), tr("least to most"), tr("to all kept")})
+        for (const auto& what : {tr("perplexity"), tr("least to most"), tr("against all kept")})
             headers << tr("Run %1").arg(run.id) + '\n' + what;
     setHorizontalHeaderLabels(headers);
     horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);

@@ -94,8 +94,8 @@ void FailurePanel::add(const RunEvent& event) {
     auto* when = new QTableWidgetItem(duration(event.network_s));
     when->setData(Qt::UserRole, event.network_s);
     auto* what = new QTableWidgetItem(QString::fromStdString(event.what));
-    when->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    what->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    when->setTextAlignment(Qt::AlignRight | Qt::AlignTop);
+    what->setTextAlignment(Qt::AlignLeft | Qt::AlignTop);
     auto tip = tr("In iteration %1, or before it").arg(event.iteration + 1);
     if (event.lasted_s > 0) tip += tr("; %1 until training went on, or could").arg(duration(event.lasted_s));
     for (auto* item : {when, what}) item->setToolTip(tip);
@@ -143,17 +143,26 @@ LossKey::LossKey(QWidget* parent) : QToolButton(parent) {
     setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     setAutoRaise(true);
     setObjectName("loss_key");
-    setToolTip(
-        tr("Drawn so: a node that is lost, full red until that was known. A click leads from loss to loss and shows "
-           "what they cost"));
     setIconSize({20, 12});
     draw_key();
     hide();
 }
 
-void LossKey::show_losses(int nodes) {
-    const QString words = nodes == 1 ? tr("1 node lost") : tr("%1 nodes lost").arg(nodes);
+void LossKey::show_losses(const LossAccount& account, const QString& name) {
+    const int nodes = account.nodes;
+    QString words = nodes != 1       ? tr("%1 nodes lost").arg(nodes)
+                    : name.isEmpty() ? tr("1 node lost")
+                                     : tr("%1 lost").arg(name);
+    constexpr double chance = 0.001;  // of an iteration
+    if (account.lost_s > chance * account.usual_s) words += tr(", +%1").arg(duration(account.lost_s));
     setText(' ' + words);  // the style sets icon and text edge to edge
+    setToolTip(
+        tr("Drawn so: a node that is lost, full red until that was known.%1 A click leads from loss to loss and shows "
+           "what they cost")
+            .arg(account.lost_s > chance * account.usual_s
+                     ? ' ' + tr("Iterations with losses took %1 longer than %2 each.")
+                                 .arg(duration(account.lost_s), duration(account.usual_s))
+                     : QString()));
     setVisible(nodes > 0);
 }
 

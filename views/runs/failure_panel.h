@@ -43,7 +43,8 @@ class LossKey : public QToolButton {
 public:
     explicit LossKey(QWidget* parent = nullptr);
 
-    void show_losses(int nodes);
+    /// `name`: of the node, where it was one.
+    void show_losses(const LossAccount& account, const QString& name);
 
 protected:
     void changeEvent(QEvent*) override;

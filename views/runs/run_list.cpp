@@ -243,6 +243,7 @@ void RunList::follow_selection() {
     watch_->setEnabled(runs.size() == 1);
     set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
     pin_->setChecked(!runs.empty() && runs.back() == baseline());
+    table_.set_held_against(runs.size() > 1 ? runs.front() : 0);
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();
 }

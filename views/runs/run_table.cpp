@@ -177,9 +177,18 @@ void RunTable::set_marks(const RunMarks& marks) {
     if (!runs_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
+void RunTable::set_held_against(RunId run) {
+    if (run == held_against_) return;
+    held_against_ = run;
+    if (!runs_.empty()) Q_EMIT dataChanged(index(0, number), index(rowCount() - 1, number));
+}
+
 QString RunTable::text(const RunInfo& run, int column) const {
     switch (column) {
-        case number: return (run.id == marks_.baseline.id ? QStringLiteral("★ ") : QString{}) + QString::number(run.id);
+        case number: {
+            const bool is_baseline = run.id == marks_.baseline.id || run.id == held_against_;
+            return (is_baseline ? QStringLiteral("★ ") : QString{}) + QString::number(run.id);
+        }
         case state: return state_words(run);
         case name:
             return (has_tag(run, star_tag) ? QString::fromUtf8("☆ ") : QString{}) + QString::fromStdString(run.name);

@@ -48,6 +48,8 @@ public:
     void set_runs(const std::vector<RunInfo>& runs);
     void set_marks(const RunMarks& marks);
     const RunMarks& marks() const { return marks_; }
+    /// What the others chosen are held against, pinned or not; 0: none.
+    void set_held_against(RunId run);
     const std::vector<RunInfo>& runs() const { return runs_; }
 
     int rowCount(const QModelIndex& parent = {}) const override {
@@ -68,6 +70,7 @@ private:
     std::vector<RunInfo> runs_;
     std::vector<QString> told_;  ///< of each run
     RunMarks marks_;
+    RunId held_against_ = 0;
     std::vector<Parameter> parameters_;
 };
 

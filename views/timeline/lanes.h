@@ -162,6 +162,8 @@ public:
     const std::vector<PlanInForce>& later_plans() const { return later_plans_; }
     /// Of the plan in force at that time; -1: the node serves none.
     int stage_at(int lane, double time) const;
+    /// The same, or where it serves none then, the last stage that it has served until then; -1: none.
+    int last_stage_at(int lane, double time) const;
     void set_stage(int lane, int stage) { lanes_[static_cast<std::size_t>(lane)].stage = stage; }
     /// Adds spans whose times count from `offset_s`. Spans of nodes that are no lane are left out.
     void add(const Span& span, int iteration, double offset_s, std::int64_t row);

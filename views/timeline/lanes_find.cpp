@@ -118,6 +118,14 @@ int TimelineData::stage_at(int lane, double time) const {
     return after == later_plans_.begin() ? lanes_[place].stage : std::prev(after)->stages[place];
 }
 
+int TimelineData::last_stage_at(int lane, double time) const {
+    const auto place = static_cast<std::size_t>(lane);
+    int stage = lanes_[place].stage;
+    for (const auto& plan : later_plans_)
+        if (plan.from_s <= time && plan.stages[place] >= 0) stage = plan.stages[place];
+    return stage;
+}
+
 std::size_t TimelineData::work_count(int lane) const {
     std::size_t count = lanes_[static_cast<std::size_t>(lane)].work.size();
     for (const auto& part : parts_) count += part->lanes_[static_cast<std::size_t>(lane)].work.size();

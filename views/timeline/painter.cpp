@@ -145,7 +145,9 @@ void TimelinePainter::group_head(int index, int group) {
 
 void TimelinePainter::lane_name(int index, double top) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
-    const int stage = view_.data_->stage_at(index, view_.moment_in_sight());
+    const double moment = view_.moment_in_sight();
+    const int stage = view_.data_->last_stage_at(index, moment);
+    const bool serves = view_.data_->stage_at(index, moment) >= 0;
     const bool marked = view_.marked_nodes_.count(lane.name) > 0;
     if (marked && scale_.left > 0) {
         box(0, top, scale_.right, top + stack_.height - 1,
@@ -153,16 +155,20 @@ void TimelinePainter::lane_name(int index, double top) {
         box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
     }
     if (view_.compact_) {
-        if (stage >= 0) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));
+        if (serves) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));
         if (scale_.left > 0) compact_name(lane.name, index, top, marked);
         return;
     }
     const double middle = top + (stack_.height - 14) / 2;
     if (stage >= 0) {
-        const QColor fill = theme_.stage(stage);
+        // Of a node that serves none any more the last one, struck through.
+        const QColor fill = serves ? theme_.stage(stage) : theme_.surface;
         const std::string number = std::to_string(stage);
         box(8, middle - 1, 24, middle + 15, packed(fill));
-        text(16 - text_width(number) / 2, middle + 1, theme_.text_on(fill), number);
+        text(16 - text_width(number) / 2, middle + 1, serves ? theme_.text_on(fill) : theme_.text_2, number);
+        if (!serves)
+            list_.AddLine({8, static_cast<float>(middle + 12)}, {24, static_cast<float>(middle + 2)},
+                          packed(theme_.text_2), 1);
     }
     list_.PushClipRect({0, static_cast<float>(top)},
                        {static_cast<float>(scale_.left - 6), static_cast<float>(top + stack_.height)}, true);

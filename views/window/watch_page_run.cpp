@@ -153,13 +153,28 @@ void WatchPage::show_network(const RunData& run) {
     network_->fit();
 }
 
+namespace {
+
+/// The node that was down at some time, where it was the only one.
+QString only_down(const TimelineData& data) {
+    QStringList names;
+    for (std::size_t lane = 0; lane < data.lanes().size(); ++lane) {
+        bool was = false;
+        data.visit_outages(static_cast<int>(lane), 0, data.extent_s(), [&](const Outage&) { was = true; });
+        if (was) names << QString::fromStdString(data.lanes()[lane].name);
+    }
+    return names.size() == 1 ? names.front() : QString();
+}
+
+}  // namespace
+
 void WatchPage::show_failures() {
     const auto account = shown_ && !shown_->lanes->losses().empty()
                              ? account_losses(shown_->metrics, shown_->info.predicted_iteration_s)
                              : LossAccount{};
     failures_->show_events(run_, shown_ ? shown_->events : std::vector<RunEvent>{});
     failures_->show_account(account);
-    loss_key_->show_losses(account.nodes);
+    loss_key_->show_losses(account, account.nodes == 1 ? only_down(*shown_->lanes) : QString());
     details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0 || (shown_ && !shown_->events.empty()));
 }
 
