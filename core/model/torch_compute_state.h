@@ -121,7 +121,8 @@ struct TorchCompute::Implementation {
         if ((schedule.ranks > 1 || !schedule.pieces.empty()) && !copies.nodes.empty()) {
             auto& sum = sums.at(at(stage));
             const auto& own = copies.nodes.front()->stage.gradient();
-            if (!sum.defined()) sum = torch::zeros_like(own);
+            // The first copy may be another one than before, elsewhere.
+            if (!sum.defined() || sum.device() != own.device()) sum = torch::zeros_like(own);
             copies.apart = sum;
         }
         return copies;

@@ -154,6 +154,7 @@ TorchPieceSums::PartOf TorchPieceSums::sum_of_parts(int stage, int piece, int pl
     auto sum = torch::empty_like(part.values);
     part.tokens = add_parts(stage, piece, place, false, sum);
     part.values = std::move(sum);
+    wait_for(stages_[at(stage)].nodes.at(at(place)));
     return part;
 }
 
@@ -173,7 +174,6 @@ void TorchPieceSums::hand_part(int stage, int piece, int from, int to) {
     if (wire() != WireType::fp32) return take_part(stage, piece, to, from, part(stage, piece, from));
     torch::NoGradGuard no_gradient;
     parts_[{stage, piece, to}][from] = sum_of_parts(stage, piece, from);
-    wait_for(stages_[at(stage)].nodes.at(at(from)));
 }
 
 /// All replicas here share the sum: who has it first makes it.
@@ -274,6 +274,9 @@ StageSum TorchPieceSums::finish(int stage) try {
     if (state.tokens.empty()) add_alone(copies);
     if (!of_.schedule.plan.reductions.empty()) copies.pieces = of_.schedule.plan.reductions[at(stage)];
     sum.squared_norm = reduce_gradient(copies, ReductionPass::divide, of_.sums_graph);
+    // What is left are views that would keep whole gradients.
+    std::erase_if(parts_, [stage](const auto& of) { return std::get<0>(of.first) == stage; });
+    state.sum.reset();
     return sum;
 } catch (const std::exception& error) {
     throw ComputeError(fmt::format("reducing the gradient of stage {} on rank {}", stage, of_.rank), error.what());
