@@ -153,16 +153,15 @@ void LossKey::show_losses(const LossAccount& account, const QString& name) {
     QString words = nodes != 1       ? tr("%1 nodes lost").arg(nodes)
                     : name.isEmpty() ? tr("1 node lost")
                                      : tr("%1 lost").arg(name);
-    constexpr double chance = 0.001;  // of an iteration
-    if (account.lost_s > chance * account.usual_s) words += tr(", +%1").arg(duration(account.lost_s));
+    const bool has_cost = account.lost_s > 0.001 * account.usual_s;  // else chance
+    if (has_cost) words += tr(", +%1").arg(duration(account.lost_s));
     setText(' ' + words);  // the style sets icon and text edge to edge
     setToolTip(
         tr("Drawn so: a node that is lost, full red until that was known.%1 A click leads from loss to loss and shows "
            "what they cost")
-            .arg(account.lost_s > chance * account.usual_s
-                     ? ' ' + tr("Iterations with losses took %1 longer than %2 each.")
-                                 .arg(duration(account.lost_s), duration(account.usual_s))
-                     : QString()));
+            .arg(has_cost ? ' ' + tr("Iterations with losses took %1 longer than %2 each.")
+                                      .arg(duration(account.lost_s), duration(account.usual_s))
+                          : QString()));
     setVisible(nodes > 0);
 }
 

@@ -120,10 +120,10 @@ int TimelineData::stage_at(int lane, double time) const {
 
 int TimelineData::last_stage_at(int lane, double time) const {
     const auto place = static_cast<std::size_t>(lane);
-    int stage = lanes_[place].stage;
-    for (const auto& plan : later_plans_)
-        if (plan.from_s <= time && plan.stages[place] >= 0) stage = plan.stages[place];
-    return stage;
+    const auto last = std::find_if(later_plans_.rbegin(), later_plans_.rend(), [&](const PlanInForce& plan) {
+        return plan.from_s <= time && plan.stages[place] >= 0;
+    });
+    return last == later_plans_.rend() ? lanes_[place].stage : last->stages[place];
 }
 
 std::size_t TimelineData::work_count(int lane) const {

@@ -146,8 +146,9 @@ void TimelinePainter::group_head(int index, int group) {
 void TimelinePainter::lane_name(int index, double top) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const double moment = view_.moment_in_sight();
-    const int stage = view_.data_->last_stage_at(index, moment);
-    const bool serves = view_.data_->stage_at(index, moment) >= 0;
+    int stage = view_.data_->stage_at(index, moment);
+    const bool serves = stage >= 0;
+    if (!serves && !view_.compact_) stage = view_.data_->last_stage_at(index, moment);
     const bool marked = view_.marked_nodes_.count(lane.name) > 0;
     if (marked && scale_.left > 0) {
         box(0, top, scale_.right, top + stack_.height - 1,
