@@ -17,9 +17,8 @@ namespace {
 
 /// A run that calibrates may have gone over to other plans.
 QString new_plan_words(const RunData& run) {
-    return run.plan_changes.empty()
-               ? QString{}
-               : WatchPage::tr(", new plan since %1").arg(run.plan_changes.back().iteration + 1);
+    return run.plan_changes.empty() ? QString{}
+                                    : WatchPage::tr(", new plan since %1").arg(run.plan_changes.back().iteration + 1);
 }
 
 constexpr int most_whole_iterations = 8;  ///< of a run that is over, that are seen at first
