@@ -9,6 +9,7 @@
 #include "plugins/planners/all.h"
 #include "tests/views/recorded_runs.h"
 #include "views/compare/differences.h"
+#include "views/compare/findings.h"
 #include "views/compare/headlines.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
@@ -158,6 +159,35 @@ private Q_SLOTS:
         QCOMPARE(low.place_of(1, 0).x(), first->place_of(1, 0).x());
     }
 
+    /// In lanes of a few pixels a hatch would be texture.
+    void low_lanes_have_no_hatches() {
+        constexpr int lanes = 10;
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes(std::vector<std::string>(lanes, "n"));
+        for (int lane = 0; lane < lanes; ++lane)
+            data->add(IdleGap{.node = NodeIndex(lane), .cause = IdleCause::fill_drain, .start_s = 0, .end_s = 10}, 0);
+        data->set_iterations({{0, 10, 10}});
+        data->finish();
+        TimeZoom zoom;
+        zoom.set_extent(10);
+        TimelineView view(zoom, true);
+        view.set_frame(stacked_frame(false));
+        view.set_data(data);
+        view.show();
+        const QColor ink = cause_ink(theme(), IdleCause::fill_drain, ColourBy::operation);
+        const auto inked = [&](double lane_px) {
+            view.resize(400,
+                        static_cast<int>(lanes * lane_px + view.height_for_least_lanes() - lanes * least_stacked_lane));
+            const QImage seen = view.grab().toImage();
+            int found = 0;
+            for (int y = 0; y < seen.height(); ++y)
+                for (int x = seen.width() / 2; x < seen.width(); ++x) found += seen.pixel(x, y) == ink.rgb();
+            return found;
+        };
+        QVERIFY2(inked(12) >= lanes * 100, qPrintable(QString::number(inked(12))));
+        QCOMPARE(inked(6), 0);
+    }
+
     /// One sentence says which run is best; what is selected in one timeline is marked in the others, and elsewhere.
     void compared_runs_share_the_selection_and_say_which_is_best() {
         Recorded recorded(planners_);
@@ -251,6 +281,40 @@ private Q_SLOTS:
                     item != nullptr && item->text().startsWith("stage ") && !item->data(Qt::DecorationRole).isNull())
                     ++badges;
         QCOMPARE(badges, 2 * static_cast<int>(one.plan.stages[0].size() + one.plan.stages[1].size()));
+        const auto nodes = std::ssize(one.problem->node_ids);
+        const auto moved = std::ssize(one.plan.stages[0]) + std::ssize(one.plan.stages[1]);
+        const QString found = panel.findChild<QLabel*>("plan_finding")->text();
+        QVERIFY2(found.startsWith(QString("Of run 1's plan run 2 keeps: %1 of %2 nodes serve the same stage")
+                                      .arg(nodes - moved)
+                                      .arg(nodes)),
+                 qPrintable(found));
+        QCOMPARE(panel.words().text(), QString("Grey: as in run 1"));
+        RunData third = one;
+        third.info.id = 3;
+        panel.show_runs({&one, &swapped, &third});
+        QCOMPARE(panel.findChild<QLabel*>("plan_finding")->text(), QString("Run 3 has run 1's plan"));
+    }
+
+    /// Timelines beside each other say whose nodes idle longer and on what; nothing where they idle alike.
+    void timelines_say_what_takes_longer() {
+        std::vector<RunData> all(3);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            all[i].info.id = static_cast<RunId>(i + 1);
+            all[i].info.iteration_s = 2;
+            all[i].explained_iterations = 1;
+            all[i].idle_share[static_cast<std::size_t>(IdleCause::gradient)] = 0.25;
+        }
+        QVERIFY(idle_finding({&all[0]}).isEmpty());
+        QVERIFY2(idle_finding({&all[0], &all[1]}).isEmpty(), "alike");
+        all[1].info.iteration_s = 4;
+        all[1].idle_share[static_cast<std::size_t>(IdleCause::memory)] = 0.5;
+        const QString found(
+            "Run 2's nodes idle 2.50 s longer an iteration than run %1's: 2.00 s more waiting for "
+            "memory (TC1), 500 ms more waiting for a gradient");
+        QCOMPARE(plain(idle_finding({&all[0], &all[1], &all[2]})), found.arg(1));
+        QCOMPARE(plain(idle_finding({&all[1], &all[2]})), found.arg(3));
+        all[2].explained_iterations = 0;
+        QVERIFY2(idle_finding({&all[1], &all[2]}).isEmpty(), "nobody knows yet");
     }
 };
 

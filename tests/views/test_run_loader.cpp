@@ -14,6 +14,7 @@
 #include "views/runs/run_feed.h"
 #include "views/runs/run_loader.h"
 #include "views/timeline/span_table.h"
+#include "views/timeline/lane_key.h"
 #include "views/timeline/span_view.h"
 
 using namespace skippipe;
@@ -260,16 +261,30 @@ private Q_SLOTS:
         int lane = 0;
         while (lanes->work_count(lane) == 0) ++lane;
         table.show_lane(lanes, lane);
-        QCOMPARE(static_cast<std::size_t>(table.rowCount()), lanes->work_count(lane));
+        std::size_t work = 0;
+        double until_s = 0, waited_s = 0;
         for (int row = 0; row < table.rowCount(); ++row) {
-            QCOMPARE(table.span(row), &lanes->work(lane, static_cast<std::size_t>(row)));
-            QCOMPARE(table.data(table.index(row, 1), Qt::DisplayRole).toInt(), table.span(row)->microbatch);
-            QVERIFY(table.data(table.index(row, 2), Qt::DisplayRole)
-                        .toString()
-                        .startsWith(QString("%1: ").arg(table.span(row)->iteration + 1)));
+            const LaneSpan* span = table.span(row);
+            const LaneGap* wait = table.gap(row);
+            QVERIFY((span != nullptr) != (wait != nullptr));
+            const double start_s = span != nullptr ? span->start_s : wait->start_s;
+            QVERIFY2(start_s >= until_s, "in the order of time, nothing twice");
+            until_s = span != nullptr ? span->end_s : wait->end_s;
+            QCOMPARE(table.row_at(start_s), row);
+            const auto words = [&](int column) { return table.data(table.index(row, column), Qt::DisplayRole); };
+            if (span != nullptr) {
+                QCOMPARE(span, &lanes->work(lane, work++));
+                QCOMPARE(words(0).toInt(), 1);
+                QVERIFY(words(1).toString().endsWith(QString(" %1").arg(span->microbatch)));
+            } else {
+                QCOMPARE(words(1).toString(), "waits: " + short_cause_words(wait->cause));
+                waited_s += wait->end_s - wait->start_s;
+            }
         }
-        QVERIFY(table.rowCount() > 1);
-        QCOMPARE(table.row_at(table.span(1)->start_s), 1);  // work of a lane does not overlap
+        QCOMPARE(work, lanes->work_count(lane));
+        const auto all = lanes->statistics({lane}, 0, lanes->extent_s());
+        QVERIFY(std::abs(all.seconds - all.busy_s - waited_s) < 1e-6);
+        QVERIFY(waited_s > 0);
         QCOMPARE(table.row_at(0), 0);
         QCOMPARE(table.row_at(1e9), table.rowCount() - 1);
         QVERIFY(!table.headerData(3, Qt::Horizontal, Qt::DisplayRole).toString().isEmpty());
@@ -301,7 +316,7 @@ private Q_SLOTS:
         view.resize(100, 300);
         view.show();
         table.show_lane(data, 0);
-        QCOMPARE(table.rowCount(), 200);
+        QCOMPARE(table.rowCount(), 200);  // no wait is recorded
         for (int r = 0; r < table.rowCount(); ++r) {
             const auto words = table.data(table.index(r, 2), Qt::DisplayRole).toString();
             QVERIFY2(view.columnWidth(2) >= view.fontMetrics().horizontalAdvance(words) + 8, qPrintable(words));

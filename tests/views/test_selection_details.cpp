@@ -65,9 +65,9 @@ private Q_SLOTS:
         QCOMPARE(details.title, QStringLiteral("a"));
         QCOMPARE(value_of(details, "Stage"), QStringLiteral("2"));
         QCOMPARE(value_of(details, "Works"), QStringLiteral("20.0 % of 10.0 s, the last ends after 5.00 s"));
-        QCOMPARE(value_of(details, "Idles"), QStringLiteral("4.00 s: ") + cause_words(IdleCause::fill_drain));
+        QCOMPARE(value_of(details, "Idles"), QStringLiteral("40.0 %, 4.00 s: ") + cause_words(IdleCause::fill_drain));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
-                 QStringLiteral("3.50 s: %1, for b").arg(cause_words(IdleCause::activation)));
+                 QStringLiteral("35.0 %, 3.50 s: %1, for b").arg(cause_words(IdleCause::activation)));
         QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));
     }
 
@@ -87,13 +87,14 @@ private Q_SLOTS:
         data->finish();
         const QString cause = cause_words(IdleCause::all_reduce);
         QCOMPARE(value_of(node_details(0, {0, 10, 10}, *data), "Idles"),
-                 QStringLiteral("5.00 s: %1, mostly for c").arg(cause));
+                 QStringLiteral("50.0 %, 5.00 s: %1, mostly for c").arg(cause));
         auto even = std::make_shared<TimelineData>(*data);
         IdleGap more{.node = NodeIndex(0), .cause = IdleCause::all_reduce, .start_s = 5, .end_s = 7};
         more.other = NodeIndex(3);
         even->add(more, 0);
         even->finish();
-        QCOMPARE(value_of(node_details(0, {0, 10, 10}, *even), "Idles"), QStringLiteral("7.00 s: %1").arg(cause));
+        QCOMPARE(value_of(node_details(0, {0, 10, 10}, *even), "Idles"),
+                 QStringLiteral("70.0 %, 7.00 s: %1").arg(cause));
     }
 
     /// A wait for another replica leads to the work that it ended with, and says whose it is.

@@ -69,7 +69,7 @@ private Q_SLOTS:
         TimelineData lossy = small_run();  // who is lost is none of those that could work
         lossy.add(Span{SpanKind::down, NodeIndex(2), NodeIndex(-1), 0, MicrobatchIndex(-1), 6, 6, 9, 0}, 0, 0, 99);
         lossy.finish();
-        QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 of 2 nodes work, 1 is down, 1 transfer"));
+        QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 of 2 nodes work, 1 down, 1 transfer"));
         QCOMPARE(traffic_words(traffic_at(lossy, 5, 0, 8)), QString("0 of 3 nodes work, 1 transfer"));
         QVERIFY(traffic_at({}, 0, 0, 0).names.empty());
     }
@@ -92,6 +92,33 @@ private Q_SLOTS:
         data.finish();
         QCOMPARE(traffic_at(data, 0, 0, 10).lines[0].busy, 0.6);
         QCOMPARE(traffic_at(data, 0, 4, 10).lines[0].busy, 2.0 / 6);
+    }
+
+    /// The busiest lines and those that carry something now are seen; the rest are traces, and all are beneath a
+    /// selected node's.
+    void lines_that_matter_are_seen_first() {
+        Traffic traffic{.names = {"a", "b", "c"}, .busy = {1, 1, 1}, .work = {{}, {}, {}}};
+        traffic.lines = {{.from = 0, .to = 1, .bytes_per_s = 10, .busy = 0.9},
+                         {.from = 1, .to = 2, .bytes_per_s = 10, .busy = 0.1},
+                         {.from = 2, .to = 0, .bytes_per_s = 10, .busy = 0.1}};
+        traffic.parcels = {{.from = 2, .to = 0, .microbatch = 3, .kind = SpanKind::transfer_forward, .share = 0.5}};
+        QGraphicsScene scene;
+        std::vector<NodeItem*> nodes;
+        for (const char* name : {"a", "b", "c"}) {
+            scene.addItem(nodes.emplace_back(new NodeItem(name)));
+            nodes.back()->setPos(200.0 * static_cast<double>(nodes.size()), nodes.size() == 2 ? 200 : 0);
+        }
+        TrafficItem item;
+        item.set_traffic(traffic, nodes);
+        const auto at_rest = item.strokes();
+        QCOMPARE(at_rest.size(), std::size_t{3});
+        QVERIFY2(at_rest[0].tone < 0.2 && at_rest[0].width <= 1, "a trace");
+        QVERIFY2(at_rest[1].tone >= 0.5 && at_rest[1].width > 1, "it carries microbatch 3");
+        QVERIFY2(at_rest[2].tone > 0.9, "the busiest");
+        QCOMPARE(at_rest[0].line.p1().y() > 100, true);  // b to c
+        nodes[1]->setSelected(true);
+        const auto of_b = item.strokes();
+        QVERIFY2(of_b[0].tone < 0.1 && of_b[1].tone >= 0.6 && of_b[2].tone >= 0.6, "c to a steps back");
     }
 
     void losses_and_cuts_belong_to_a_moment() {

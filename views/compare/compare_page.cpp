@@ -15,6 +15,7 @@
 #include <QToolButton>
 
 #include "views/compare/differences.h"
+#include "views/compare/findings.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -78,6 +79,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       plans_(new RunPlansPanel),
       sweep_(new SweepPanel(document, feed, sweeper)),
       worth_(new WorthPanel(document, planners)),
+      idle_finding_(words_label({}, "secondary")),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)),
       usual_list_(first_list),
@@ -171,10 +173,11 @@ QWidget* ComparePage::timelines_tab() {
     fit->setToolTip(tr("All iterations of all runs in sight"));
     connect(fit, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     row->addWidget(drawn);
-    row->addWidget(words_label(tr("One axis for all: the wheel zooms, a drag moves"), "secondary"), 1);
+    row->addWidget(idle_finding_, 1);
     row->addWidget(one);
     row->addWidget(fit);
     column->addLayout(row);
+    idle_finding_->setObjectName("idle_finding");
     auto* scroll = new QScrollArea;
     scroll->setWidgetResizable(true);
     scroll->setFrameShape(QFrame::NoFrame);
@@ -339,6 +342,8 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
                                         : timelines_[i]->is_compact() ? least_low_timeline
                                                                       : least_timeline);
     }
+    const QString found = idle_finding(runs);
+    idle_finding_->setText(found.isEmpty() ? tr("One axis for all: the wheel zooms, a drag moves") : found);
     follow_selection();
     want_what_is_in_sight();
 }

@@ -91,6 +91,7 @@ private:
     RunPlansPanel* plans_;
     SweepPanel* sweep_;
     WorthPanel* worth_;
+    QLabel* idle_finding_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;

@@ -11,7 +11,6 @@
 #include <QPainter>
 #include <QStyledItemDelegate>
 
-#include "views/runs/parameters.h"
 #include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -22,28 +21,10 @@ namespace {
 constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict_role = Qt::UserRole + 2,
               figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4, run_role = Qt::UserRole + 5;
 constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
-constexpr qsizetype most_head_lines = 4;
-constexpr int most_apart = 22;  ///< characters of a line of what tells a run from the others
 constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
 constexpr int long_words = 480, short_words = 152, middle_words = 92, brief_words = 72;
 constexpr int stacked_row = 40;
 constexpr int wide_padding = size::gap + size::unit, narrow_padding = size::unit + 1;
-
-/// A line for as many words as have room in it.
-QString in_lines(const QString& words) {
-    QStringList lines;
-    const QStringList all = words.split(QStringLiteral(", "));
-    for (const QString& word : all) {
-        // A line for each where they are few, so that the same stands beside the same in all heads.
-        const bool fits =
-            all.size() > most_head_lines && !lines.isEmpty() && lines.back().size() + 2 + word.size() <= most_apart;
-        if (fits)
-            lines.back() += QStringLiteral(", ") + word;
-        else
-            lines << (word.size() > most_apart ? word.left(most_apart - 1) + QChar(0x2026) : word);
-    }
-    return lines.join('\n');
-}
 
 Verdict verdict_of(const QModelIndex& index) { return static_cast<Verdict>(index.data(verdict_role).toInt()); }
 
@@ -154,10 +135,8 @@ void FigureTable::show_rows(const std::vector<DifferenceRow>& rows, const std::v
     setColumnCount(static_cast<int>(runs.size()) + 1);
     setRowCount(0);
     QStringList headers{tr("Figure")};
-    const QStringList apart = told_apart(runs);
-    for (qsizetype i = 0; i < apart.size(); ++i)
-        headers << tr("Run %1").arg(runs[static_cast<std::size_t>(i)]->info.id) +
-                       (runs.size() > 1 && i == 0 ? tr(" (baseline)") : QString{}) + '\n' + in_lines(apart[i]);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        headers << tr("Run %1").arg(runs[i]->info.id) + (runs.size() > 1 && i == 0 ? tr("\n(baseline)") : QString{});
     setHorizontalHeaderLabels(headers);
     for (int c = 1; c < columnCount(); ++c) {
         const RunData& run = *runs[static_cast<std::size_t>(c - 1)];
@@ -272,6 +251,15 @@ void FigureTable::divide() {
                                                        {middle_words, narrow_padding, true},
                                                        {brief_words, narrow_padding, true}})
         if (fits(most_words, padding, stacked)) break;
+    // What is left over goes to words that need it.
+    const int named = stacked_ ? std::min(names, enough_names) : names;
+    const int spare = room - named - std::accumulate(widths.begin(), widths.end(), 0);
+    const auto words = std::max_element(columns_.begin(), columns_.end(),
+                                        [](const auto& a, const auto& b) { return a.words < b.words; });
+    if (spare > 0 && words != columns_.end())
+        for (int& width : widths)
+            width = std::max(width, std::min(width + spare / static_cast<int>(widths.size()),
+                                             2 * padding_ + std::min(words->words, long_words)));
     for (int r = 0; r < rowCount(); ++r) setRowHeight(r, stacked_ && has_changes(r) ? stacked_row : size::row);
     for (std::size_t i = 0; i < widths.size(); ++i) setColumnWidth(static_cast<int>(i) + 1, widths[i]);
     if (columnCount() > 0)

@@ -11,6 +11,7 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include "views/compare/findings.h"
 #include "views/runs/run_marks.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -57,13 +58,19 @@ QString stage_figures(const StageFigures& figures, const std::array<bool, 3>& di
 }  // namespace
 
 RunPlansPanel::RunPlansPanel(QWidget* parent)
-    : QWidget(parent), words_(words_label({}, "secondary")), table_(new QTableWidget) {
+    : QWidget(parent),
+      finding_(words_label({}, "heading")),
+      words_(words_label({}, "secondary")),
+      table_(new QTableWidget) {
     make_plain(*table_, tr("Differences of networks and plans"));
     table_->setObjectName("plan_differences");
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setMinimumSectionSize(least_run);
-    words_->setContentsMargins(size::gap + size::unit, size::gap, size::gap, size::gap);
+    finding_->setObjectName("plan_finding");
+    finding_->setContentsMargins(size::gap + size::unit, size::gap, size::gap, 0);
+    words_->setContentsMargins(size::gap + size::unit, 0, size::gap, size::gap);
     auto* column = seamless_column(this);
+    column->addWidget(finding_);
     column->addWidget(words_);
     column->addWidget(table_, 1);
 }
@@ -199,7 +206,7 @@ void RunPlansPanel::draw() {
     table_->clearSpans();
     table_->setRowCount(0);
     table_->setVisible(shown_.size() > 1);
-    words_->setVisible(true);
+    finding_->hide();
     if (shown_.size() < 2)
         return words_->setText(tr("Select two or more runs in the list to see how their networks and plans differ"));
     const Shown& baseline = shown_.front();
@@ -225,8 +232,15 @@ void RunPlansPanel::draw() {
     draw_paths(others);
     draw_stages(others);
     draw_nodes(others);
-    words_->setText(tr("The experiment of some run cannot be understood: its plan is not compared"));
-    words_->setVisible(!understood);
+    std::vector<ComparedPlan> compared;
+    for (std::size_t i = 0; i < others.size(); ++i)
+        if (others[i].plan) compared.push_back({shown_[i + 1].id, *others[i].plan});
+    const int nodes = baseline.problem ? static_cast<int>(baseline.problem->node_ids.size()) : 0;
+    const QString found = plan_finding(baseline.id, nodes, compared);
+    finding_->setText(found);
+    finding_->setVisible(!found.isEmpty());
+    words_->setText(understood ? tr("Grey: as in run %1").arg(baseline.id)
+                               : tr("The experiment of some run cannot be understood: its plan is not compared"));
 }
 
 }  // namespace skippipe

@@ -48,7 +48,7 @@ private:
     /// One text a run; those that are as the baseline's are pale.
     void add_row(const QString& what, const QStringList& values);
 
-    QLabel* words_;
+    QLabel *finding_, *words_;
     QTableWidget* table_;
     std::vector<Shown> shown_;
     bool is_stale_ = false;  ///< the table is of other runs than `shown_`

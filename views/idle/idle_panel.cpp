@@ -20,7 +20,7 @@ namespace skippipe {
 namespace {
 
 constexpr int narrowest_bar = 20, number_width = 76;
-constexpr int cause_bar = 12, low_row = 19;  ///< pixels; rows are as low where else some would not be seen
+constexpr int cause_bar = 12, low_row = 17;  ///< pixels; rows are as low where else some would not be seen
 constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole,     // of a whole bar
     cause_role = Qt::UserRole + 1;

@@ -8,7 +8,6 @@
 #include <QEvent>
 #include <QHeaderView>
 #include <QPainter>
-#include <QSplitter>
 #include <QVBoxLayout>
 
 #include "views/theme/numbers.h"
@@ -17,18 +16,19 @@
 #include "views/timeline/colours.h"
 
 namespace skippipe {
+namespace {
+
+constexpr int account_row = 22;  ///< pixels of what losses came to: the list above it is read
+
+}  // namespace
 
 FailurePanel::FailurePanel(QWidget* parent)
     : QWidget(parent), events_(new QTableWidget(0, 2)), table_(new QTableWidget(0, 2)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    auto* split = new QSplitter(Qt::Vertical);
-    split->addWidget(events_);
-    split->addWidget(table_);
-    split->setStretchFactor(0, 1);
-    split->setChildrenCollapsible(false);
-    split->setSizes({600, 200});  // in this proportion
-    column->addWidget(split);
+    column->setSpacing(0);
+    column->addWidget(events_, 1);
+    column->addWidget(table_);
 
     make_plain(*events_, tr("What happened to the run"));
     events_->setObjectName("events");
@@ -52,6 +52,8 @@ FailurePanel::FailurePanel(QWidget* parent)
 
     make_figures(*table_, tr("Failures of the run"));
     table_->setObjectName("failures");
+    table_->verticalHeader()->setMinimumSectionSize(account_row);
+    table_->verticalHeader()->setDefaultSectionSize(account_row);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
 }
@@ -106,26 +108,35 @@ void FailurePanel::add(const RunEvent& event) {
 void FailurePanel::show_account(const LossAccount& account) {
     struct Row {
         QString words, value, tip;
+        bool happened = true;
     };
+    const auto number = [](const QString& words, int count, const QString& tip) {
+        return Row{words, QString::number(count), tip, count > 0};
+    };
+    const auto time = [](const QString& words, double seconds, const QString& tip) {
+        return Row{words, duration(seconds), tip, seconds > 0};
+    };
+    Row gradients = number(tr("Gradients lost"), account.lost_gradients,
+                           tr("Gradients of one microbatch and stage that their iteration went without"));
+    gradients.happened = true;  // that there were none matters
     std::vector<Row> rows{
-        {tr("Nodes lost"), QString::number(account.nodes), tr("A node that was lost twice counts twice")},
-        {tr("Iterations disturbed"), QString::number(account.iterations), tr("Iterations in which something was lost")},
-        {tr("Iterations begun again"), QString::number(account.begun_again),
-         tr("Where there was no way to go on without what was lost")},
-        {tr("Until it was known"), duration(account.detection_s),
-         tr("From each loss to when it was known, network time, added up")},
-        {tr("Planning again"), duration(account.replanning_s), tr("Machine time, added up")},
-        {tr("Fetching weights again"), duration(account.refetching_s),
-         tr("What nodes that came back waited for weights and AdamW's state, added up")},
-        {tr("Operations run again"), QString::number(account.redone_operations),
-         tr("Forwards and backwards that lost nodes had done, and others did again")},
-        {tr("Gradients lost"), QString::number(account.lost_gradients),
-         tr("Gradients of one microbatch and stage that their iteration went without")},
-        {tr("Iteration time lost"), duration(account.lost_s),
-         tr("What the disturbed iterations took longer than %1 each, network time").arg(duration(account.usual_s))}};
-    if (account.recovery_s > 0)
-        rows.push_back({tr("Until training went on"), duration(account.recovery_s),
-                        tr("From losses of ranks to the next iteration, added up")});
+        number(tr("Nodes lost"), account.nodes, tr("A node that was lost twice counts twice")),
+        time(tr("Iteration time lost"), account.lost_s,
+             tr("What the disturbed iterations took longer than %1 each, network time").arg(duration(account.usual_s))),
+        std::move(gradients),
+        number(tr("Operations run again"), account.redone_operations,
+               tr("Forwards and backwards that lost nodes had done, and others did again")),
+        time(tr("Until it was known"), account.detection_s,
+             tr("From each loss to when it was known, network time, added up")),
+        time(tr("Planning again"), account.replanning_s, tr("Machine time, added up")),
+        time(tr("Fetching weights again"), account.refetching_s,
+             tr("What nodes that came back waited for weights and AdamW's state, added up")),
+        number(tr("Iterations disturbed"), account.iterations, tr("Iterations in which something was lost")),
+        number(tr("Iterations begun again"), account.begun_again,
+               tr("Where there was no way to go on without what was lost")),
+        time(tr("Until training went on"), account.recovery_s,
+             tr("From losses of ranks to the next iteration, added up"))};
+    std::erase_if(rows, [](const Row& row) { return !row.happened; });
     table_->setVisible(account.nodes > 0);
     table_->setRowCount(static_cast<int>(rows.size()));
     for (int i = 0; i < table_->rowCount(); ++i) {
@@ -137,6 +148,7 @@ void FailurePanel::show_account(const LossAccount& account) {
         table_->setItem(i, 0, words);
         table_->setItem(i, 1, value);
     }
+    table_->setFixedHeight(table_->verticalHeader()->length() + 2 * table_->frameWidth());
 }
 
 LossKey::LossKey(QWidget* parent) : QToolButton(parent) {

@@ -127,11 +127,8 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     pin_->setCheckable(true);
     for (auto* button : {pin_, resume_, watch_}) button->setProperty("role", "narrow");
     connect(pin_, &QPushButton::clicked, this, [this] {
-        const auto runs = selected();
         RunMarks marks = table_.marks();
-        // What the others are held against already is pinned, else another one becomes that.
-        const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
-        const RunInfo* chosen = runs.empty() ? nullptr : feed_.run(is_pinned ? runs.back() : runs.front());
+        const RunInfo* chosen = feed_.run(to_be_pinned());
         marks.baseline =
             chosen == nullptr || chosen->id == baseline() ? MarkedRun{} : MarkedRun{chosen->id, chosen->started_utc};
         mark(marks);
@@ -236,13 +233,26 @@ void RunList::follow() {
     follow_selection();
 }
 
+/// What the others are held against is pinned, or where it is already another one; 0: nothing is selected.
+RunId RunList::to_be_pinned() const {
+    const auto runs = selected();
+    if (runs.empty()) return 0;
+    const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
+    return is_pinned ? runs.back() : runs.front();
+}
+
 void RunList::follow_selection() {
     const auto runs = selected();
     pin_->setEnabled(!runs.empty());
-    pin_->setToolTip(tr("The baseline, which others are held against"));
+    const RunId pinned = to_be_pinned();
+    pin_->setText(runs.size() > 1 ? tr("Run %1 as baseline").arg(pinned) : tr("Baseline"));
+    pin_->setToolTip(runs.empty() ? tr("Select a run to hold the others against it")
+                                  : tr("Others are held against run %1, until another is chosen").arg(pinned));
+    watch_->setToolTip(runs.size() == 1 ? tr("Opens the run in Watch (a double click does so too)")
+                                        : tr("Select one run to watch it"));
     watch_->setEnabled(runs.size() == 1);
     set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
-    pin_->setChecked(!runs.empty() && runs.back() == baseline());
+    pin_->setChecked(pinned != 0 && pinned == baseline());
     table_.set_held_against(runs.size() > 1 ? runs.front() : 0);
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();

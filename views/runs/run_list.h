@@ -73,6 +73,7 @@ private:
     void follow();
     void mark(const RunMarks& marks);
     void toggle_hidden(const std::vector<RunId>& runs);
+    RunId to_be_pinned() const;
     void follow_selection();
     void show_words(const RunInfo* run);
     void store_words();

@@ -26,7 +26,7 @@ protected:
         painter.setPen(palette().color(foregroundRole()));
         const QString words = fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width());
         if (words != text() && words.size() < least_letters) return;  // "Ru…" says nothing
-        painter.drawText(contentsRect(), Qt::AlignVCenter | Qt::AlignLeft, words);
+        painter.drawText(contentsRect(), static_cast<int>(alignment()), words);
     }
 };
 

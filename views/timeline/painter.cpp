@@ -219,7 +219,7 @@ void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, do
     const auto& colours = waits_[static_cast<std::size_t>(cause)];
     const ImU32 fill = faded(colours.fill, strength), ink = faded(colours.ink, strength);
     box(x0, top, x1, bottom, fill);
-    if (x1 - x0 < hatch_pixels) return;
+    if (x1 - x0 < hatch_pixels || stack_.height < least_hatched_lane) return;
     if (const int pattern = cause_hatch(cause); pattern >= 0) {
         add_hatch(list_, atlas_, pattern, {static_cast<float>(std::round(x0)), static_cast<float>(top)},
                   {static_cast<float>(std::round(x1)), static_cast<float>(bottom)}, ink);

@@ -12,6 +12,7 @@ inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 1
 inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
                         least_named_lane = 9, least_body_lane = 16;
+inline constexpr double least_hatched_lane = 8;  ///< in lower ones a hatch is texture: causes are their pale grounds
 inline constexpr double stacked_names = 96, least_stacked_lane = 5;  ///< of several timelines beneath each other
 inline constexpr double stage_chip_end = 27;
 inline constexpr double faint = 0.25;  ///< share of its colour that stays to what does not stand out

@@ -4,8 +4,18 @@
 #include <algorithm>
 
 #include "views/theme/numbers.h"
+#include "views/theme/theme.h"
+#include "views/timeline/colours.h"
+#include "views/timeline/lane_key.h"
 
 namespace skippipe {
+namespace {
+
+enum Column { iteration, operation, start_of, takes, columns };
+double middle_of(const LaneGap& gap) { return (gap.start_s + gap.end_s) / 2; }
+constexpr std::size_t most_with_waits = 200'000;  ///< spans of a lane: of more only work is listed
+
+}  // namespace
 
 bool SpanTable::show_lane(std::shared_ptr<const TimelineData> data, int lane) {
     if (data == data_ && lane == lane_) return false;
@@ -13,57 +23,119 @@ bool SpanTable::show_lane(std::shared_ptr<const TimelineData> data, int lane) {
     beginResetModel();
     data_ = std::move(data);
     lane_ = data_ && lane >= 0 && static_cast<std::size_t>(lane) < data_->lanes().size() ? lane : -1;
-    count_ = lane_ < 0 ? 0 : static_cast<int>(data_->work_count(lane_));
+    read_rows();
     endResetModel();
     return other;
 }
 
-int SpanTable::row_at(double time_s) const {
-    int low = 0, high = count_;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        span(middle)->end_s > time_s ? high = middle : low = middle + 1;
+void SpanTable::read_rows() {
+    gaps_.clear();
+    rows_.clear();
+    const std::size_t count = lane_ < 0 ? 0 : data_->work_count(lane_);
+    if (count > 0 && count <= most_with_waits)
+        data_->visit_gaps(lane_, 0, data_->extent_s(), 0, [&](const LaneGap& gap) {
+            // One wait may be in pieces, by whom it was for; draining and the next filling are two.
+            const auto same_iteration = [&](const LaneGap& before) {
+                return iteration_at(data_->iterations(), middle_of(before)) ==
+                       iteration_at(data_->iterations(), middle_of(gap));
+            };
+            if (!gaps_.empty() && gaps_.back().cause == gap.cause && gaps_.back().end_s == gap.start_s &&
+                same_iteration(gaps_.back()))
+                gaps_.back().end_s = gap.end_s;
+            else
+                gaps_.push_back(gap);
+        });
+    rows_.reserve(count + gaps_.size());
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+        const double start_s = data_->work(lane_, k).start_s;
+        for (; next < gaps_.size() && gaps_[next].start_s < start_s; ++next)
+            rows_.push_back(~static_cast<std::int32_t>(next));
+        rows_.push_back(static_cast<std::int32_t>(k));
     }
-    return std::min(low, count_ - 1);
+    for (; next < gaps_.size(); ++next) rows_.push_back(~static_cast<std::int32_t>(next));
+}
+
+int SpanTable::row_at(double time_s) const {
+    const auto ends_before = [&](std::int32_t row, double time) {
+        return (row >= 0 ? data_->work(lane_, static_cast<std::size_t>(row)).end_s
+                         : gaps_[static_cast<std::size_t>(~row)].end_s) <= time;
+    };
+    const auto found = std::lower_bound(rows_.begin(), rows_.end(), time_s, ends_before);
+    return static_cast<int>(std::min(found - rows_.begin(), std::ssize(rows_) - 1));
 }
 
 const LaneSpan* SpanTable::span(int row) const {
-    if (lane_ < 0 || row < 0 || row >= count_) return nullptr;
-    return &data_->work(lane_, static_cast<std::size_t>(row));
+    if (row < 0 || row >= std::ssize(rows_) || rows_[static_cast<std::size_t>(row)] < 0) return nullptr;
+    return &data_->work(lane_, static_cast<std::size_t>(rows_[static_cast<std::size_t>(row)]));
 }
 
-int SpanTable::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : count_; }
+const LaneGap* SpanTable::gap(int row) const {
+    if (row < 0 || row >= std::ssize(rows_) || rows_[static_cast<std::size_t>(row)] >= 0) return nullptr;
+    return &gaps_[static_cast<std::size_t>(~rows_[static_cast<std::size_t>(row)])];
+}
+
+int SpanTable::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+
+/// Null: it has not ended yet, and nobody knows when it began.
+const IterationTime* SpanTable::iteration_of(int row) const {
+    const auto& all = data_->iterations();
+    if (const LaneGap* wait = gap(row)) return iteration_at(all, middle_of(*wait));
+    const auto one = std::lower_bound(all.begin(), all.end(), span(row)->iteration,
+                                      [](const IterationTime& time, int number) { return time.iteration < number; });
+    return one != all.end() && one->iteration == span(row)->iteration ? &*one : nullptr;
+}
+
+/// "forward 15", of the microbatch, or "waits: gradient".
+QString SpanTable::what(int row) const {
+    if (const LaneGap* wait = gap(row)) return tr("waits: %1").arg(short_cause_words(wait->cause));
+    const auto kind = to_string(span(row)->kind);
+    const QString words = QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())).replace('_', ' ');
+    return span(row)->microbatch < 0 ? words : QStringLiteral("%1 %2").arg(words).arg(span(row)->microbatch);
+}
+
+QString SpanTable::start(int row) const {
+    const IterationTime* one = iteration_of(row);
+    const auto& all = data_->iterations();
+    const double begin_s = one != nullptr ? one->begin_s() : all.empty() ? 0 : all.back().end_s;
+    const LaneGap* wait = gap(row);
+    const double start_s = wait != nullptr ? wait->start_s : span(row)->start_s;
+    return duration(std::max(0.0, start_s - begin_s));
+}
 
 QVariant SpanTable::data(const QModelIndex& index, int role) const {
-    const LaneSpan* s = span(index.row());
-    if (s == nullptr) return {};
+    const int row = index.row();
+    const LaneSpan* work = span(row);
+    const LaneGap* wait = gap(row);
+    if (work == nullptr && wait == nullptr) return {};
     if (role == Qt::TextAlignmentRole)
-        return index.column() > 0 ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant{};
+        return int((index.column() == operation ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (role == Qt::ForegroundRole && wait != nullptr) return theme().text_2;
+    if (role == Qt::ToolTipRole && wait != nullptr) return cause_words(wait->cause);
     if (role != Qt::DisplayRole) return {};
-    const auto kind = to_string(s->kind);
     switch (index.column()) {
-        case 0: return QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size()));
-        case 1: return s->microbatch;
-        case 2: return tr("%1: %2").arg(s->iteration + 1).arg(duration(s->start_s - begin_of(s->iteration)));
-        default: return duration(s->end_s - s->start_s);
+        case iteration: {
+            const IterationTime* one = iteration_of(row);
+            return one != nullptr ? one->iteration + 1 : work != nullptr ? work->iteration + 1 : QVariant{};
+        }
+        case operation: return what(row);
+        case start_of: return start(row);
+        default: return duration(wait != nullptr ? wait->end_s - wait->start_s : work->end_s - work->start_s);
     }
 }
 
-/// When its iteration began; 0: it has not ended yet, and nobody knows.
-double SpanTable::begin_of(int iteration) const {
-    const auto& all = data_->iterations();
-    const auto one = std::lower_bound(all.begin(), all.end(), iteration,
-                                      [](const IterationTime& time, int number) { return time.iteration < number; });
-    return one != all.end() && one->iteration == iteration ? one->begin_s() : all.empty() ? 0 : all.back().end_s;
-}
-
 QVariant SpanTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* names[] = {"Operation", "Microbatch", "Start", "Takes"};
+    static const char* names[] = {"Iteration", "Operation", "Start", "Takes"};
+    static_assert(std::size(names) == columns);
     if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole)
-        return int((section > 0 ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == 2)
-        return tr("The iteration, and how long after its start");
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section > 3) return {};
+        return int((section == operation ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == operation)
+        return tr("With its microbatch; or what the node waits for");
+    if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == start_of)
+        return tr("After the iteration's start");
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section >= columns) return {};
     return tr(names[section]);
 }
 

@@ -59,7 +59,7 @@ QString for_whom(const std::map<int, double>& seconds_for, double whole_s, const
         .arg(lane_words(longest->first, data));
 }
 
-/// "611 ms: Waiting for the all-reduce, mostly for n9", the longest cause first; `value` says how long.
+/// "42.8 %, 611 ms: Waiting for the all-reduce, mostly for n9", the longest cause first; `value` says how long.
 void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineData& data,
                const std::function<QString(double)>& value) {
     std::vector<std::pair<double, IdleCause>> longest;
@@ -145,7 +145,10 @@ Details node_details(int lane, const IterationTime& one, const TimelineData& dat
                                   .arg(percent(all.sum.busy_s / all.sum.seconds), duration(one.length_s),
                                        duration(all.last_end_s - one.begin_s()))
                             : QObject::tr("not at all in the %1 of this iteration").arg(duration(one.length_s))});
-    add_waits(rows, all, data, [](double seconds) { return duration(seconds); });
+    add_waits(rows, all, data, [&](double seconds) {
+        return all.sum.seconds > 0 ? QObject::tr("%1, %2").arg(percent(seconds / all.sum.seconds), duration(seconds))
+                                   : duration(seconds);
+    });
     return details;
 }
 

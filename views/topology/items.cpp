@@ -288,9 +288,9 @@ QPainterPath LinkItem::shape() const {
 void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
     const LinkLook look = link_look(width, presence);
-    const QColor calm = down    ? mix(t.surface, t.line, 0.6)
-                        : apart ? mix(t.surface, look.colour, apart_share)
-                                : look.colour;
+    const QColor calm = down               ? mix(t.surface, t.line, 0.6)
+                        : apart || beneath ? mix(t.surface, look.colour, apart_share)
+                                           : look.colour;
     const QColor colour = isSelected()       ? t.accent
                           : fault_level == 2 ? t.bad
                           : fault_level == 1 ? t.warning

@@ -115,6 +115,7 @@ public:
     bool down = false;          ///< one of its ends is, at the time that is shown
     double presence = 1;        ///< 0 to 1: one of few is seen well, one of thousands is a breath
     bool apart = false;         ///< it leads to nothing of what is selected
+    bool beneath = false;       ///< a run's traffic is drawn over it
 
 private:
     LinkKey key_;

@@ -35,6 +35,7 @@ void TopologyScene::place_traffic() {
     std::vector<NodeItem*> items;
     if (!selection_.now().stage && (!selection_.now().microbatch || !drawn.parcels.empty()))
         for (const auto& name : drawn.names) items.push_back(node(name));
+    for (auto* link : links_) link->beneath = !items.empty();
     traffic_->set_traffic(items.empty() ? Traffic{} : std::move(drawn), items);
 }
 

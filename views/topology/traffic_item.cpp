@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include <QObject>
 #include <QPainter>
@@ -19,7 +21,9 @@ constexpr double gauge_radius = node_radius + 5;
 constexpr double parcel_radius = 5;
 constexpr double palest = 0.25;                      ///< of a line that is hardly used
 constexpr double own_tone = 0.6, other_tone = 0.08;  ///< of a selected node's lines at least, and of the others
-constexpr double reach_px = 8;                       ///< of the mouse
+constexpr double carrying_tone = 0.5;                ///< of a line that carries something now, at least
+constexpr double trace_tone = 0.14, trace_width = 1, seen_share = 0.6;  ///< lines less busy, of the busiest: traces
+constexpr double reach_px = 8;                                          ///< of the mouse
 
 }  // namespace
 
@@ -113,22 +117,41 @@ QString TrafficItem::words_at(QPointF place) const {
     return {};
 }
 
-void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
-    double most = 0;
-    for (const auto& line : traffic_.lines) most = std::max(most, line.bytes_per_s);
+/// The fuller, the darker; a hundred lines at once would be a tangle, so that all but the busiest and those under
+/// way are traces, and what a selected node has nothing to do with steps back.
+std::vector<TrafficItem::Stroke> TrafficItem::strokes() const {
+    double most = 0, busiest = 0;
+    for (const auto& line : traffic_.lines) {
+        most = std::max(most, line.bytes_per_s);
+        busiest = std::max(busiest, line.busy);
+    }
+    std::set<std::pair<int, int>> carrying;
+    for (const auto& parcel : traffic_.parcels) carrying.insert({parcel.from, parcel.to});
     const auto is_selected = [](const NodeItem* one) { return one != nullptr && one->isSelected(); };
     const bool some = std::any_of(nodes_.begin(), nodes_.end(), is_selected);
+    std::vector<Stroke> all;
     for (const auto& line : traffic_.lines) {
-        const QLineF drawn = way(line.from, line.to);
-        if (drawn.isNull()) continue;
-        const double width = least_flow + (most_flow - least_flow) * line.bytes_per_s / most;
-        // The fuller, the darker.
-        double tone = palest + (1 - palest) * std::clamp(line.busy, 0.0, 1.0);
-        // What a selected node has nothing to do with steps back.
+        Stroke one{.line = way(line.from, line.to),
+                   .width = least_flow + (most_flow - least_flow) * line.bytes_per_s / most,
+                   .tone = palest + (1 - palest) * std::clamp(line.busy, 0.0, 1.0)};
+        if (one.line.isNull()) continue;
         if (some)
-            tone = is_selected(node(line.from)) || is_selected(node(line.to)) ? std::max(tone, own_tone) : other_tone;
+            one.tone =
+                is_selected(node(line.from)) || is_selected(node(line.to)) ? std::max(one.tone, own_tone) : other_tone;
+        else if (carrying.contains({line.from, line.to}))
+            one.tone = std::max(one.tone, carrying_tone);
+        else if (line.busy < seen_share * busiest)
+            one = {.line = one.line, .width = trace_width, .tone = trace_tone};
+        all.push_back(one);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.tone < b.tone; });
+    return all;
+}
+
+void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    for (const auto& [line, width, tone] : strokes()) {
         painter->setPen(QPen(mix(theme().surface, theme().accent, tone), width, Qt::SolidLine, Qt::RoundCap));
-        painter->drawLine(drawn);
+        painter->drawLine(line);
     }
     for (int lane = 0; lane < static_cast<int>(traffic_.busy.size()); ++lane) paint_node(painter, lane);
     for (const auto& parcel : traffic_.parcels) paint_parcel(painter, parcel);

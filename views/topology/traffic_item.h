@@ -23,6 +23,12 @@ public:
     void set_traffic(Traffic traffic, std::vector<NodeItem*> nodes);
     bool is_empty() const { return nodes_.empty(); }
     const Traffic& traffic() const { return traffic_; }
+    /// A line as it is drawn: pixels wide at a zoom of 1; its tone 0 the ground's to 1 the accent's.
+    struct Stroke {
+        QLineF line;
+        double width = 0, tone = 0;
+    };
+    std::vector<Stroke> strokes() const;
     /// What the node or line there does; empty: there is none.
     QString words_at(QPointF place) const;
 

@@ -89,7 +89,6 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     draft_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     of_design_ = {name_, state_, skip_words_};
     row->addWidget(subject_, 3);
-    row->addWidget(draft_, 1);
     row->addWidget(name_, 1);
     row->addWidget(state_);
     row->addSpacing(size::wide_gap);
@@ -98,6 +97,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     row->addSpacing(size::gap);
     label(tr("Planner"), planner_);
     row->addSpacing(size::gap);
+    row->addWidget(draft_, 1);
     row->addWidget(launch_);
     row->addWidget(pause_);
     row->addWidget(stop_);

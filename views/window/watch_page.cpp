@@ -380,6 +380,8 @@ QWidget* WatchPage::details() {
         if (const auto* span = spans_->span(index.row())) {
             timeline_->select_row(span->row);
             show_selected();
+        } else if (const auto* wait = spans_->gap(index.row())) {
+            timeline_->go(Found{.lane = spans_->lane(), .start_s = wait->start_s, .end_s = wait->end_s});
         }
     });
     connect(reduction_key_, &QAbstractButton::clicked, this, &WatchPage::show_longest_reduction);

@@ -214,11 +214,11 @@ void WatchPage::show_idle() {
         idle_->show_nothing(tr("Causes appear after the first whole iteration"));
         return;
     }
-    const QString when = is_of_sight() ? tr(" in sight") : QString{};
+    const QString of_what = is_of_sight() ? tr("time in sight") : tr("whole run");
     const auto show = [&](const QString& who, const IdleSplit& split) {
         auto shares = split.idle_s;
         for (auto& share : shares) share = split.whole_s() > 0 ? share / split.whole_s() : 0;
-        idle_->show_shares(tr("Why %1 %2 of the time%3").arg(who, percent(split.idle_share()), when), shares);
+        idle_->show_shares(tr("Why %1 %2 of the %3").arg(who, percent(split.idle_share()), of_what), shares);
     };
     const auto& nodes = selection_.now().nodes;
     const auto splits = data->problem ? node_splits() : std::vector<IdleSplit>{};
@@ -241,7 +241,7 @@ void WatchPage::show_idle() {
     if (is_of_sight()) return show(tr("all nodes idle"), sum_of(splits));
     const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
     const QString title = data->unread.empty()
-                              ? tr("Why all nodes idle %1 of the time").arg(percent(idle))
+                              ? tr("Why all nodes idle %1 of the whole run").arg(percent(idle))
                               : tr("Why all nodes idle %1 of the time, in the %2 iterations that were read")
                                     .arg(percent(idle))
                                     .arg(data->explained_iterations);
