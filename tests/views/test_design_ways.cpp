@@ -23,6 +23,8 @@
 #include "views/topology/edits.h"
 #include "views/topology/shapes.h"
 #include "views/window/command_palette.h"
+#include "views/window/figure_line.h"
+#include "views/window/problem_list.h"
 #include "views/window/remedies.h"
 
 using namespace skippipe;
@@ -364,6 +366,21 @@ private Q_SLOTS:
         w->document().edit("Add", [](Experiment& x) { add_node(x, {900, 0}); });
         const Fault* unlinked = first_error(w->document().faults());
         QVERIFY(unlinked != nullptr);
+        // It is told by its node's name, what to do and why below it, whole in any width.
+        ProblemList list(w->document(), w->plans());
+        list.show_faults({*unlinked});
+        list.show();
+        const QString id = QString::fromStdString(w->document().experiment().topology.nodes.back().id);
+        QCOMPARE(list.item(0)->text(), QString("No link reaches node \"%1\"").arg(id));
+        QVERIFY(list.item(0)->data(Qt::AccessibleTextRole).toString().contains("Draw a link to or from it"));
+        const auto row_height = [&](int width) {
+            list.resize(width, 200);
+            return list.sizeHintForRow(0);
+        };
+        QVERIFY(row_height(200) > row_height(600));
+        QCOMPARE(list.horizontalScrollBarPolicy(), Qt::ScrollBarAlwaysOff);
+        QTRY_VERIFY2(w->findChild<FigureLine*>()->toolTip().contains("No plan. No link reaches node"),
+                     qPrintable(w->findChild<FigureLine*>()->toolTip()));
         const auto remedies = remedies_for(*unlinked, w->document().experiment());
         QVERIFY(!remedies.empty());
         for (const auto& remedy : remedies) {

@@ -43,7 +43,7 @@ private Q_SLOTS:
         const QString words = said({&a, &b, &c});
         QVERIFY2(words.startsWith("Lowest last validation loss: run 2, 2"), qPrintable(words));
         QVERIFY2(words.contains("Shortest iteration of the network: run 1, 1.00 s. Run 2 takes 2.00 × as long "
-                                "(seed 7), run 3 4.00 × (planner 1f1b)"),
+                                "(seed 7), run 3: 4.00 × (planner 1f1b)"),
                  qPrintable(words));
         b.info.iteration_s = 0.5;
         QVERIFY(said({&a, &b, &c}).contains("Shortest iteration of the network: run 2, 500 ms"));  // the best one too
@@ -81,7 +81,7 @@ private Q_SLOTS:
         nearly.info.id = 3;
         nearly.experiment.seed = 2;
         for (auto& metric : nearly.metrics) metric.network_s *= 1.001;
-        QVERIFY(said({&a, &b, &nearly}).contains("Run 3 takes as long (seed 2), run 2 4.00 ×"));
+        QVERIFY(said({&a, &b, &nearly}).contains("Run 3 takes as long (seed 2), run 2: 4.00 ×"));
         QVERIFY2(!words.contains("full pipeline"), qPrintable(words));
         a.metrics.resize(2), b.metrics.resize(2);
         a.metrics[1].value = 5;  // some time between two readings that are a run apart it was where b ends

@@ -50,7 +50,10 @@ private Q_SLOTS:
             QTRY_VERIFY(axis.height() < axis.sizeHint().height() && axis.height() >= axis.minimumSizeHint().height());
             QTRY_VERIFY(is_named());
         }
+        // A large screen has room for lanes too; a drawn edge stays.
         auto* rows = window.findChild<QSplitter*>("design_rows");
+        window.resize(2560, 1440);
+        QTRY_VERIFY(rows->sizes().back() > 0.35 * rows->height() && rows->sizes().back() < 0.5 * rows->height());
         rows->setSizes({200, 600});  // with room for both the axis has what it would like
         QTRY_COMPARE(axis.height(), axis.sizeHint().height());
         QVERIFY(is_named());

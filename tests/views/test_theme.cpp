@@ -192,6 +192,8 @@ private Q_SLOTS:
         QCOMPARE(nice_step_beside(0.07, 0.3), 0.1);
         QCOMPARE(quantity_beside(15.6e6, 125e6, "bit/s"), "15.6" + thin + "Mbit/s");
         QCOMPARE(quantity_beside(1e9, 125e6, "bit/s"), "1000" + thin + "Mbit/s");
+        QCOMPARE(unbroken_numbers("planned anew: 1" + thin + "min 40" + thin + "s an iteration"),
+                 QString("planned anew: 1\u00a0min\u00a040\u00a0s an iteration"));
         QCOMPARE(unbroken("8.13" + thin + "% of 1" + thin + "s"), QString("8.13\u00a0%\u00a0of\u00a01\u00a0s"));
     }
 };

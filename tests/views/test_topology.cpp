@@ -222,7 +222,7 @@ private Q_SLOTS:
         QVERIFY2(coloured(theme().warning) > 100, "the slowest edge is marked");
         const QString words = scene.reduction_words().replace(QChar(0x2009), ' ');
         QVERIFY2(words.contains("stage 1") && words.contains("node-3 to node-2, 500 ms"), qPrintable(words));
-        QCOMPARE(scene.reduction_in_short(), QString("Reduction: slowest node-3 to node-2"));
+        QCOMPARE(scene.reduction_in_short(), QString::fromUtf8("Reduction: slowest node-3 to node-2, 500\u2009ms"));
         selection.select({.stage = 0});
         QCOMPARE(coloured(theme().reduction), 0);
         QVERIFY(scene.reduction_words().contains("no gradient"));

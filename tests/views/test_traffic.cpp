@@ -6,6 +6,7 @@
 #include <QToolButton>
 
 #include "views/document/document.h"
+#include "views/theme/numbers.h"
 #include "views/topology/edits.h"
 #include "views/topology/scene.h"
 #include "views/window/network_moment.h"
@@ -69,7 +70,7 @@ private Q_SLOTS:
         TimelineData lossy = small_run();  // who is lost is none of those that could work
         lossy.add(Span{SpanKind::down, NodeIndex(2), NodeIndex(-1), 0, MicrobatchIndex(-1), 6, 6, 9, 0}, 0, 0, 99);
         lossy.finish();
-        QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 of 2 nodes work, 1 down, 1 transfer"));
+        QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 down, 1 of 2 nodes work, 1 transfer"));
         QCOMPARE(traffic_words(traffic_at(lossy, 5, 0, 8)), QString("0 of 3 nodes work, 1 transfer"));
         QVERIFY(traffic_at({}, 0, 0, 0).names.empty());
     }
@@ -256,6 +257,9 @@ private Q_SLOTS:
         ReplayBar bar;
         bar.set_range(10, 30);
         QCOMPARE(bar.moment_s(), 30.0);
+        QStringList ends;
+        for (const auto* label : bar.findChildren<QLabel*>()) ends << label->text();
+        QVERIFY(ends.contains(duration(10)) && ends.contains(duration(30)));
         QSignalSpy moved(&bar, &ReplayBar::moved);
         bar.set_moment(15);
         QCOMPARE(bar.moment_s(), 15.0);

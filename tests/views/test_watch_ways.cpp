@@ -221,12 +221,12 @@ private Q_SLOTS:
         auto* title = page.idle().findChild<QLabel*>();
         window->selection().select({.nodes = {"node-2"}});
         const QString of_run = title->text();
-        QVERIFY2(of_run.startsWith("Why node-2 idles") && of_run.endsWith("of the whole run"), qPrintable(of_run));
+        QVERIFY2(of_run.startsWith("Why node-2 idles") && of_run.endsWith("of the run"), qPrintable(of_run));
         auto* in_sight = page.findChild<QToolButton*>("idle_scope");
         page.zoom().show(0, recorded_iterations * recorded.length());
         in_sight->menu()->actions()[1]->trigger();
         QCOMPARE(in_sight->text(), QString("In sight"));
-        QCOMPARE(title->text(), QString(of_run).replace("whole run", "time in sight"));  // the same time
+        QCOMPARE(title->text(), QString(of_run).replace("of the run", "of the time in sight"));  // the same time
         const auto& work = page.timeline().data()->work(1, 0);
         page.zoom().show(work.start_s, work.end_s);
         QCOMPARE(plain(title->text()), QString("Why node-2 idles 0 % of the time in sight"));
@@ -438,6 +438,11 @@ private Q_SLOTS:
         const auto* by_node = page.findChild<QTabWidget*>("idle_tabs")->widget(2);
         const auto* legend = qobject_cast<const SplitTable*>(by_node);
         QVERIFY(legend != nullptr && legend->legend().words().startsWith("Works"));
+        const auto idlest = split_nodes(window->feed().data(run)->node_idle_s, window->feed().data(run)->node_busy_s);
+        double most = 0;
+        for (const auto& one : idlest) most = std::max(most, one.idle_share());
+        const QString finding = legend->findChild<QLabel*>("idles_most")->text();
+        QVERIFY2(finding.contains("idles most, " + percent(most) + ": "), qPrintable(finding));
         const auto sum =
             sum_of(split_nodes(window->feed().data(run)->node_idle_s, window->feed().data(run)->node_busy_s));
         const auto longest = std::max_element(sum.idle_s.begin(), sum.idle_s.end()) - sum.idle_s.begin();

@@ -460,6 +460,7 @@ private Q_SLOTS:
         page.show_run(runs[1]);
         QTRY_VERIFY_WITH_TIMEOUT(loaded(runs[1]) && tabs->isTabVisible(tab), patient_ms);
         QCOMPARE(page.loss_key().text().trimmed(), QString("node-2 lost"));
+        QVERIFY2(page.findChild<QLabel*>("disturbances")->text().isEmpty(), "it took no longer");
         // Of a run that is over, and not long, all is in sight; the key leads to the loss.
         const auto zoomed = [&] { return page.zoom().end() - page.zoom().begin(); };
         QVERIFY(!page.zoom().follows());

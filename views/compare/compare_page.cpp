@@ -25,7 +25,8 @@
 namespace skippipe {
 namespace {
 
-constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, first_list = 376, first_page = 1210;
+constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, first_list = 376, first_page = 1210,
+              most_list = 520;
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int least_timeline = 220, least_low_timeline = 120;  ///< pixels
@@ -79,7 +80,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       plans_(new RunPlansPanel),
       sweep_(new SweepPanel(document, feed, sweeper)),
       worth_(new WorthPanel(document, planners)),
-      idle_finding_(words_label({}, "secondary")),
+      idle_finding_(words_label({}, "heading")),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)),
       usual_list_(first_list),
@@ -273,7 +274,7 @@ void ComparePage::fit_list() {
     const int list = panes_->sizes().front(), all = list + panes_->sizes().back();
     if (std::abs(list - usual_list_ * all / usual_page_) > rounding) return;
     usual_page_ = width();
-    usual_list_ = width() < narrow_page ? narrow_list : width() * first_list / first_page;
+    usual_list_ = width() < narrow_page ? narrow_list : std::min(width() * first_list / first_page, most_list);
     panes_->setSizes({usual_list_, usual_page_ - usual_list_});
 }
 

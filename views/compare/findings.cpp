@@ -86,6 +86,11 @@ QString plan_finding(RunId baseline, int baseline_nodes, const std::vector<Compa
                              .arg(baseline_nodes)
                              .arg(plan.same_paths)
                              .arg(plan.microbatches_a);
+    if (others.size() > 1 && 2 * kept_nodes(plan) < baseline_nodes)
+        return QObject::tr("The plans have little in common. Nearest to run %2's is run %1's: %3")
+            .arg(nearest->run)
+            .arg(baseline)
+            .arg(kept);
     return (others.size() > 1 ? QObject::tr("Run %1's plan is nearest to run %2's: %3")
                               : QObject::tr("Of run %2's plan run %1 keeps: %3"))
         .arg(nearest->run)

@@ -39,7 +39,7 @@ QString behind_words(const ComparedRuns& all, const std::vector<double>& seconds
         words << (i == 0            ? (ratio < as_long ? QObject::tr("run %1 takes as long").arg(run)
                                                        : QObject::tr("run %1 takes %2\u00A0× as long").arg(run).arg(times))
                   : ratio < as_long ? QObject::tr("run %1 as long").arg(run)
-                                    : QObject::tr("run %1 %2\u00A0×").arg(run).arg(times));
+                                    : QObject::tr("run %1: %2\u00A0×").arg(run).arg(times));
         if (const QString own = reasons ? own_words(all, others[i], quickest) : QString{}; !own.isEmpty())
             words.back() += QStringLiteral(" (%1)").arg(own);
     }

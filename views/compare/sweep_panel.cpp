@@ -59,7 +59,7 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
     column->addWidget(progress_);
     make_results(*column);
     column->addStretch();
-    form_->add_axis("pipeline.skip_ratio", "0, 0.25");
+    form_->add_axis("pipeline.skip_ratio", "0, 0.33");
     delay_.setSingleShot(true);
     delay_.setInterval(plan_delay_ms);
     connect(&delay_, &QTimer::timeout, this, &SweepPanel::plan_again);

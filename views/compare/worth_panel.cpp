@@ -370,7 +370,7 @@ void WorthPanel::draw() {
         words_->setText(
             verdict.section('\n', 1) +
             tr("Projected onto %1, planned by %2: what the runs needed, times its iteration at each skip ratio; mean, "
-               "least and most over seeds%3")
+               "least and most over the runs of a row%3")
                 .arg(QString::fromStdString(experiment.name), QString::fromStdString(experiment.pipeline.planner),
                      what_is_left_out()));
     fill_table();

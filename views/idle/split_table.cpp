@@ -15,6 +15,7 @@
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
+#include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -100,10 +101,17 @@ QString split_words(const IdleSplit& split) {
 }
 
 SplitTable::SplitTable(const QString& name, const QString& head, Order first, QWidget* parent)
-    : QWidget(parent), table_(new QTableWidget(0, split_columns)), legend_(new FlowKey(small_font())) {
+    : QWidget(parent),
+      finding_(new ElidedLabel),
+      table_(new QTableWidget(0, split_columns)),
+      legend_(new FlowKey(small_font())) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::unit, 0, 0);
     column->setSpacing(0);
+    finding_->setProperty("role", "heading");
+    finding_->setObjectName("idles_most");
+    finding_->setContentsMargins(size::gap + 3, 0, size::gap, size::unit);
+    column->addWidget(finding_);
     column->addWidget(table_);
     column->addWidget(legend_);
     legend_->setContentsMargins(size::gap + 3, size::unit, size::gap, size::unit);
@@ -156,6 +164,22 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
     arrange();
     if (!same) select(marked_);
     explain();
+    finding_->setText(idles_most());
+    finding_->setVisible(!finding_->text().isEmpty());
+}
+
+/// "n0 idles most, 95.0 %: waiting for a gradient 40.2 %"; empty: nothing idles, or there is one row.
+QString SplitTable::idles_most() const {
+    const auto most = std::max_element(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+        return a.split.idle_share() < b.split.idle_share();
+    });
+    if (rows_.size() < 2 || !(most->split.idle_share() > 0)) return {};
+    const std::size_t cause = causes_by_length(most->split).front();
+    const auto words = describe(static_cast<IdleCause>(cause));
+    return tr("%1 idles most, %2: %3 %4")
+        .arg(most->name, percent(most->split.idle_share()),
+             QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())),
+             percent(most->split.idle_s[cause] / most->split.whole_s()));
 }
 
 void SplitTable::mark(std::optional<int> row) {

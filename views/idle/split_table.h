@@ -46,7 +46,9 @@ private:
     void select(std::optional<int> row);
     void put(int row, const Row& what, bool is_sum);
     void explain();
+    QString idles_most() const;
 
+    QLabel* finding_;
     QTableWidget* table_;
     FlowKey* legend_;
     std::vector<Row> rows_;   ///< as given

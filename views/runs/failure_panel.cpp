@@ -93,9 +93,9 @@ bool FailurePanel::eventFilter(QObject* watched, QEvent* event) {
 void FailurePanel::add(const RunEvent& event) {
     const int row = events_->rowCount();
     events_->insertRow(row);
-    auto* when = new QTableWidgetItem(duration(event.network_s));
+    auto* when = new QTableWidgetItem(unbroken(duration(event.network_s)));
     when->setData(Qt::UserRole, event.network_s);
-    auto* what = new QTableWidgetItem(QString::fromStdString(event.what));
+    auto* what = new QTableWidgetItem(unbroken_numbers(QString::fromStdString(event.what)));
     when->setTextAlignment(Qt::AlignRight | Qt::AlignTop);
     what->setTextAlignment(Qt::AlignLeft | Qt::AlignTop);
     auto tip = tr("In iteration %1, or before it").arg(event.iteration + 1);

@@ -154,9 +154,9 @@ RunList::~RunList() {
 
 std::vector<RunId> RunList::selected() const {
     std::vector<RunId> runs;
-    auto rows = view_->selectionModel()->selectedRows();
-    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.row() < b.row(); });
-    for (const auto& index : rows) runs.push_back(index.data(RunTable::run_role).toLongLong());
+    for (const auto& index : view_->selectionModel()->selectedRows())
+        runs.push_back(index.data(RunTable::run_role).toLongLong());
+    std::sort(runs.begin(), runs.end());  // wherever runs stand beside each other, by number, whatever the list is by
     const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
     const RunId first = is_pinned || runs.empty() ? baseline() : *std::min_element(runs.begin(), runs.end());
     std::stable_partition(runs.begin(), runs.end(), [first](RunId id) { return id == first; });
@@ -238,7 +238,7 @@ RunId RunList::to_be_pinned() const {
     const auto runs = selected();
     if (runs.empty()) return 0;
     const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
-    return is_pinned ? runs.back() : runs.front();
+    return is_pinned || runs.size() > 1 ? runs.back() : runs.front();
 }
 
 void RunList::follow_selection() {

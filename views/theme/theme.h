@@ -12,7 +12,7 @@ class QApplication;
 
 namespace skippipe {
 
-inline constexpr int stage_colours = 8, wait_colours = 7, memory_colours = 5;
+inline constexpr int stage_colours = 8, wait_colours = 8, memory_colours = 5;
 
 struct Theme {
     bool dark = false;
@@ -23,7 +23,8 @@ struct Theme {
     std::array<QColor, stage_colours> stages;
     QColor reduction;                           ///< gradients being summed
     std::array<QColor, memory_colours> memory;  ///< weights, gradients, AdamW, scratch, activations: no stage's hues
-    std::array<QColor, wait_colours> waits;     ///< activation, gradient, link, memory, collision, order, optimizer
+    std::array<QColor, wait_colours>
+        waits;  ///< activation, gradient, link, memory, collision, order, optimizer, replica
 
     /// The colour of a stage (or of the n-th run); beyond eight they repeat, see `hatched`.
     QColor stage(int index) const;

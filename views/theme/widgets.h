@@ -12,6 +12,9 @@ class QWidget;
 
 namespace skippipe {
 
+/// A splitter's property: its page divides it until somebody draws its edge; settings keep that.
+inline constexpr const char* fits_by_itself = "fits_by_itself";
+
 /// What all tables look like: rows of one height without a grid or numbers, and nothing edited in place. `name` is what
 /// a screen reader says.
 void make_plain(QTableView& table, const QString& name);

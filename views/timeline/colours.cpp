@@ -22,7 +22,7 @@ QColor cause_colour(const Theme& t, IdleCause cause) {
         case IdleCause::collision: return t.waits[4];
         case IdleCause::order: return t.waits[5];
         case IdleCause::optimizer: return t.waits[6];
-        case IdleCause::replica:  // one more wait for the all-reduce: the hatch tells them apart
+        case IdleCause::replica: return t.waits[7];
         case IdleCause::all_reduce: return t.reduction;
         case IdleCause::node_down: return t.bad;
         case IdleCause::unused: return mix(t.surface, t.text_2, 0.6);

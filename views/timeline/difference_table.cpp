@@ -67,8 +67,13 @@ QString difference_words(const PlanDifference& one) {
 }
 
 DifferenceTable::DifferenceTable(QWidget* parent)
-    : QWidget(parent), summary_(new QLabel), table_(new QTableWidget(0, 2)) {
+    : QWidget(parent), disturbances_(words_label({}, "heading")), summary_(new QLabel), table_(new QTableWidget(0, 2)) {
     auto* column = seamless_column(this);
+    disturbances_->setContentsMargins(size::gap, size::gap, size::gap, 0);
+    disturbances_->setObjectName("disturbances");
+    disturbances_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    disturbances_->hide();
+    column->addWidget(disturbances_);
     summary_->setWordWrap(true);
     summary_->setMargin(size::gap);
     summary_->setObjectName("difference_summary");
@@ -90,6 +95,11 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     connect(table_, &QTableWidget::cellActivated, this, choose);
 }
 
+void DifferenceTable::set_disturbances(const QString& words) {
+    disturbances_->setText(words);
+    disturbances_->setVisible(!words.isEmpty());
+}
+
 void DifferenceTable::show_nothing(const QString& why) {
     summary_->setText(why);
     table_->hide();
@@ -106,14 +116,14 @@ void DifferenceTable::show_iteration(const TimelineData& planned, const Timeline
             compared == 0 ? tr("Iteration %1 is not read yet, or has nothing of its plan").arg(iteration.iteration + 1)
                           : tr("Iteration %1 went as planned: %2 operations and transfers at their times")
                                 .arg(iteration.iteration + 1)
-                                .arg(compared));
+                                .arg(whole_number(static_cast<double>(compared))));
     const double later_s = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
                                return a.later_s() < b.later_s();
                            })->later_s();
     summary_->setText(tr("Iteration %1: %2 of %3 operations and transfers differ; the latest ends %4 against the plan")
                           .arg(iteration.iteration + 1)
-                          .arg(all.size())
-                          .arg(compared)
+                          .arg(whole_number(static_cast<double>(all.size())))
+                          .arg(whole_number(static_cast<double>(compared)))
                           .arg(signed_duration(later_s)) +
                       slowest_words(all, done, least_s));
     table_->show();

@@ -19,6 +19,8 @@ public:
     /// One iteration of `done` against `planned`.
     void show_iteration(const TimelineData& planned, const TimelineData& done, const IterationTime& iteration);
     void show_nothing(const QString& why);
+    /// What befell other iterations, above all that; empty: nothing did.
+    void set_disturbances(const QString& words);
     const QTableWidget& table() const { return *table_; }
     QString summary() const { return summary_->text(); }
 
@@ -26,7 +28,7 @@ Q_SIGNALS:
     void chosen(qint64 row);  ///< of the span
 
 private:
-    QLabel* summary_;
+    QLabel *disturbances_, *summary_;
     QTableWidget* table_;
 };
 

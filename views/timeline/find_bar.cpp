@@ -155,8 +155,9 @@ void FindBar::say() {
         return words_->setText(tr("\"%1\" is not understood; the tip of the field says what is").arg(fault_));
     if (!found_) return words_->setText(tr("What is looked for: kinds, waits, numbers, lengths, nodes"));
     if (found_->spans.empty()) return words_->setText(tr("Nothing found"));
-    const QString place =
-        at_ < 0 ? tr("%1 found").arg(found_->spans.size()) : tr("%1 of %2").arg(at_ + 1).arg(found_->spans.size());
+    const auto count = static_cast<double>(found_->spans.size());
+    const QString place = at_ < 0 ? tr("%1 found").arg(whole_number(count))
+                                  : tr("%1 of %2").arg(whole_number(at_ + 1), whole_number(count));
     words_->setText(tr("%1, %2 in all, mean %3, median %4, %5 to %6")
                         .arg(place, duration(found_->total_s), duration(found_->mean_s), duration(found_->median_s),
                              duration(found_->least_s), duration(found_->most_s)));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/timeline/legend.h"
 
+#include <span>
+
 #include <QWidgetAction>
 
 #include "views/timeline/colours.h"
@@ -21,8 +23,8 @@ constexpr Row rows[] = {{QT_TR_NOOP("Forward, in its stage's colour"), SpanKind:
                         {QT_TR_NOOP("Loss"), SpanKind::loss},
                         {QT_TR_NOOP("Backward"), SpanKind::backward},
                         {QT_TR_NOOP("Transfer, above who sends"), SpanKind::transfer_forward},
-                        {QT_TR_NOOP("Part or sum of a gradient"), SpanKind::transfer_reduction},
-                        {QT_TR_NOOP("Node is down"), SpanKind::down}};
+                        {QT_TR_NOOP("Reduction, a part or a sum"), SpanKind::transfer_reduction},
+                        {QT_TR_NOOP("Node is down"), SpanKind::down}};  // the last: many runs have none
 
 }  // namespace
 
@@ -33,14 +35,15 @@ std::vector<IdleCause> drawn_causes() {
     return causes;
 }
 
-std::shared_ptr<const TimelineData> legend_data(const std::vector<IdleCause>& causes) {
+std::shared_ptr<const TimelineData> legend_data(const std::vector<IdleCause>& causes, bool with_down) {
+    const std::span drawn(rows, std::size(rows) - (with_down ? 0 : 1));
     auto data = std::make_shared<TimelineData>();
     std::vector<std::string> names;
-    for (const auto& row : rows) names.push_back(QObject::tr(row.words).toStdString());
+    for (const auto& row : drawn) names.push_back(QObject::tr(row.words).toStdString());
     for (const auto cause : causes) names.push_back(cause_words(cause).toStdString());
     data->set_lanes(names);
     NodeIndex lane = 0;
-    for (const auto& row : rows) {
+    for (const auto& row : drawn) {
         data->add(
             Span{row.kind, lane, is_transfer(row.kind) ? lane : NodeIndex(-1), 0, MicrobatchIndex(0), 0.1, 0.1, 0.9, 0},
             0, 0, lane);
@@ -68,8 +71,8 @@ TimelineView* legend_view(QWidget* parent) {
     return view;
 }
 
-void show_causes(TimelineView& legend, const std::vector<IdleCause>& causes) {
-    legend.set_data(legend_data(causes));
+void show_causes(TimelineView& legend, const std::vector<IdleCause>& causes, bool with_down) {
+    legend.set_data(legend_data(causes, with_down));
     legend.setFixedHeight(legend.height_for_all_lanes() + margin_px);
 }
 

@@ -30,7 +30,8 @@ TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, I
     for (std::size_t c = 0; c < idle_causes; ++c) {
         const auto cause = static_cast<IdleCause>(c);
         waits_[c] = {packed(cause_fill(theme_, cause, view.colour_by_)),
-                     packed(cause_ink(theme_, cause, view.colour_by_))};
+                     packed(cause_ink(theme_, cause, view.colour_by_)),
+                     packed(mix(theme_.surface, cause_colour(theme_, cause), theme_.dark ? 0.24 : 0.22))};
     }
 }
 
@@ -217,9 +218,10 @@ void TimelinePainter::lane(int index) {
 /// Ground and hatch of a cause.
 void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, double bottom, double strength) {
     const auto& colours = waits_[static_cast<std::size_t>(cause)];
-    const ImU32 fill = faded(colours.fill, strength), ink = faded(colours.ink, strength);
+    const bool is_low = stack_.height < least_hatched_lane;
+    const ImU32 fill = faded(is_low ? colours.low_fill : colours.fill, strength), ink = faded(colours.ink, strength);
     box(x0, top, x1, bottom, fill);
-    if (x1 - x0 < hatch_pixels || stack_.height < least_hatched_lane) return;
+    if (x1 - x0 < hatch_pixels || is_low) return;
     if (const int pattern = cause_hatch(cause); pattern >= 0) {
         add_hatch(list_, atlas_, pattern, {static_cast<float>(std::round(x0)), static_cast<float>(top)},
                   {static_cast<float>(std::round(x1)), static_cast<float>(bottom)}, ink);

@@ -85,6 +85,7 @@ private:
     LaneStack stack_;
     struct Wait {
         ImU32 fill = 0, ink = 0;
+        ImU32 low_fill = 0;  ///< where lanes are too low for hatches
     };
     std::array<Wait, idle_causes> waits_{};  ///< by cause
     /// What stands out: what was found, else what is selected. None: all is alike.

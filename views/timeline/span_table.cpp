@@ -102,7 +102,8 @@ QString SpanTable::start(int row) const {
     const double begin_s = one != nullptr ? one->begin_s() : all.empty() ? 0 : all.back().end_s;
     const LaneGap* wait = gap(row);
     const double start_s = wait != nullptr ? wait->start_s : span(row)->start_s;
-    return duration(std::max(0.0, start_s - begin_s));
+    constexpr double rounding = 1e-12;  // of the run's time, which a difference of two large ones has left over
+    return duration(start_s - begin_s > rounding * data_->extent_s() ? start_s - begin_s : 0);
 }
 
 QVariant SpanTable::data(const QModelIndex& index, int role) const {

@@ -13,7 +13,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int padding = 10;  ///< pixels of a cell beside its words
+constexpr int padding = 9;  ///< pixels of a cell beside its words
 
 }  // namespace
 

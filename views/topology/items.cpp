@@ -17,7 +17,7 @@ namespace skippipe {
 namespace {
 
 constexpr double pale_share = 0.35;
-constexpr double thin_strength = 0.2, apart_share = 0.35;
+constexpr double thin_strength = 0.4, apart_share = 0.5, beneath_share = 0.35;
 constexpr double least_bridge = 24;
 constexpr double share_edge = 2;         // between a share and what it must not touch
 constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
@@ -288,9 +288,10 @@ QPainterPath LinkItem::shape() const {
 void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
     const LinkLook look = link_look(width, presence);
-    const QColor calm = down               ? mix(t.surface, t.line, 0.6)
-                        : apart || beneath ? mix(t.surface, look.colour, apart_share)
-                                           : look.colour;
+    const QColor calm = down      ? mix(t.surface, t.line, 0.6)
+                        : beneath ? mix(t.surface, look.colour, beneath_share)
+                        : apart   ? mix(t.surface, look.colour, apart_share)
+                                  : look.colour;
     const QColor colour = isSelected()       ? t.accent
                           : fault_level == 2 ? t.bad
                           : fault_level == 1 ? t.warning

@@ -12,7 +12,7 @@
 namespace skippipe {
 namespace {
 constexpr QSize map_size(168, 112);
-constexpr double inset = 6, dot = 2.5;
+constexpr double inset = 6, dot = 2.5, hidden_edge = 0.1;
 }  // namespace
 
 MiniMap::MiniMap(TopologyView& view) : QWidget(view.viewport()), view_(view) {
@@ -30,7 +30,10 @@ void MiniMap::follow() {
     const QRectF seen = view_.mapToScene(view_.viewport()->rect()).boundingRect();
     const QSize room = view_.viewport()->size();
     const bool has_room = room.width() > 3 * map_size.width() && room.height() > 2 * map_size.height();
-    const bool is_wanted = has_room && !whole_.isEmpty() && !seen.contains(whole_);
+    // Where only an edge is out of sight it would hide more than it shows.
+    const double aside = hidden_edge * whole_.width(), above = hidden_edge * whole_.height();
+    const bool is_wanted =
+        has_room && !whole_.isEmpty() && !seen.contains(whole_.adjusted(aside, above, -aside, -above));
     move(room.width() - width() - size::gap, room.height() - height() - size::gap);
     if (is_wanted != isVisibleTo(parentWidget())) setVisible(is_wanted);
     update();

@@ -74,7 +74,7 @@ QString TopologyScene::reduction_in_short() const {
     if (reduction == nullptr || reduction->edges.empty()) return reduction_words();
     const auto& slowest = reduction->edges[reduction->slowest];
     const auto name = [this](NodeIndex index) { return QString::fromStdString(plan_ids_.at(at(index))); };
-    return tr("Reduction: slowest %1 to %2").arg(name(slowest.from), name(slowest.to));
+    return tr("Reduction: slowest %1 to %2, %3").arg(name(slowest.from), name(slowest.to), duration(slowest.seconds));
 }
 
 void TopologyScene::toggle_reduction() {

@@ -19,16 +19,14 @@ Traffic only_parcels(Traffic traffic, int microbatch) {
 }
 
 QString traffic_words(const Traffic& traffic) {
-    const QString down = traffic.down == 0   ? QString{}
-                         : traffic.down == 1 ? QObject::tr(", 1 down")
-                                             : QObject::tr(", %1 down").arg(traffic.down);
+    // First what is read in a narrow panel too.
+    const QString down = traffic.down == 0 ? QString{} : QObject::tr("%1 down, ").arg(traffic.down);
     const QString sent = traffic.parcels.empty()       ? QString{}
                          : traffic.parcels.size() == 1 ? QObject::tr(", 1 transfer")
                                                        : QObject::tr(", %1 transfers").arg(traffic.parcels.size());
-    return QObject::tr("%1 of %2 nodes work%3%4")
-        .arg(traffic.working())
-        .arg(std::ssize(traffic.work) - traffic.down)
-        .arg(down, sent);
+    return down +
+           QObject::tr("%1 of %2 nodes work").arg(traffic.working()).arg(std::ssize(traffic.work) - traffic.down) +
+           sent;
 }
 
 }  // namespace skippipe

@@ -23,7 +23,7 @@
 
 namespace skippipe {
 namespace {
-constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6, most_fitted_zoom = 2.5;
+constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6, most_fitted_zoom = 1.8;
 constexpr double least_fitted_width = 600, least_fitted_height = 300;
 constexpr int most_words_width = 420;
 constexpr int folded_room = 60;          ///< pixels beside folded regions at the edges, both together

@@ -2,6 +2,7 @@
 #include "views/window/design_page.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <QEvent>
 #include <QHeaderView>
@@ -17,6 +18,12 @@
 #include "views/topology/item_marks.h"
 
 namespace skippipe {
+namespace {
+
+constexpr int usual_rows = 720, usual_bottom = 330;  ///< pixels of both rows, and of what is below the canvas
+constexpr double bottom_share = 0.4;                 ///< of what a larger window has more
+
+}  // namespace
 
 DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanService& plans, QWidget* parent)
     : QWidget(parent),
@@ -46,12 +53,14 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     canvas_key_ = new CanvasKey(document, *canvas_, *tabs);  // theirs
     connect(matrix_, &MatrixPanel::told, this, &DesignPage::told);
 
-    auto* middle = new QSplitter(Qt::Vertical);
+    auto* middle = rows_ = new QSplitter(Qt::Vertical);
     middle->addWidget(tabs);
     fill_bottom();
     middle->addWidget(bottom_);
-    middle->setSizes({390, 330});
+    middle->setSizes({390, usual_bottom});
     middle->setStretchFactor(0, 1);
+    middle->setProperty(fits_by_itself, true);
+    connect(middle, &QSplitter::splitterMoved, this, [this] { rows_->setProperty(fits_by_itself, false); });
     auto* across = new QSplitter(Qt::Horizontal, this);
     across->addWidget(palette_);
     across->addWidget(middle);
@@ -147,6 +156,30 @@ void DesignPage::show_idle(const PlanOutcome* outcome) {
                 idle.iteration_s - outcome->idle.node_busy_s[static_cast<std::size_t>(node)];
     }
     inspector_->show_idle(std::move(idle));
+}
+
+/// On a large screen the plan's lanes get their share too, unless somebody drew its edge.
+void DesignPage::fit_rows() {
+    if (!rows_->isVisible()) return;  // nothing has its size yet
+    constexpr int rounding = 3;
+    const auto sizes = rows_->sizes();
+    const int all = sizes.front() + sizes.back();
+    if (all == fitted_all_ && std::abs(sizes.back() - fitted_bottom_) > rounding)
+        rows_->setProperty(fits_by_itself, false);
+    if (!rows_->property(fits_by_itself).toBool()) return;
+    fitted_all_ = all;
+    fitted_bottom_ = usual_bottom + static_cast<int>(bottom_share * std::max(0, all - usual_rows));
+    rows_->setSizes({all - fitted_bottom_, fitted_bottom_});
+}
+
+void DesignPage::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    QMetaObject::invokeMethod(this, &DesignPage::fit_rows, Qt::QueuedConnection);  // when its rows have their sizes
+}
+
+void DesignPage::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    QMetaObject::invokeMethod(this, &DesignPage::fit_rows, Qt::QueuedConnection);
 }
 
 void DesignPage::show_iteration(const PlanOutcome& shown, bool is_pale) {

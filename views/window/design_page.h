@@ -22,6 +22,8 @@
 #include "views/window/problem_list.h"
 #include "views/window/remedies.h"
 
+class QSplitter;
+
 namespace skippipe {
 
 /// The workspace where an experiment is drawn: canvas, properties, the plan it gives and its problems.
@@ -57,8 +59,11 @@ Q_SIGNALS:
 
 protected:
     void changeEvent(QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+    void showEvent(QShowEvent*) override;
 
 private:
+    void fit_rows();
     void fill_bottom();
     void show_plan();
     void show_critical();
@@ -85,6 +90,8 @@ private:
     PlannerTable* planners_;
     WhatIfPanel* what_if_;
     QTabWidget* bottom_;
+    QSplitter* rows_;  ///< the canvas and what is below it
+    int fitted_all_ = 0, fitted_bottom_ = 0;
     CanvasKey* canvas_key_ = nullptr;
     LaneKey* lane_key_ = nullptr;
     Palette* palette_;

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "views/theme/theme.h"
+#include "views/theme/widgets.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
@@ -81,7 +82,7 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     for (auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty() &&
             splitter->restoreState(settings.value("panes/" + splitter->objectName()).toByteArray()))
-            splitter->setProperty(WatchPage::fits_by_itself, false);
+            splitter->setProperty(fits_by_itself, false);
     auto& list = compare_->list();
     auto* columns = list.view().horizontalHeader();
     list.set_parameter_columns(settings.value("columns/parameters").toStringList());
@@ -173,9 +174,8 @@ void MainWindow::store_layout() const {
     settings.setValue("columns/runs", compare_->list().view().horizontalHeader()->saveState());
     for (const auto* splitter : findChildren<QSplitter*>())
         if (!splitter->objectName().isEmpty())
-            settings.setValue("panes/" + splitter->objectName(), splitter->property(WatchPage::fits_by_itself).toBool()
-                                                                     ? QByteArray{}
-                                                                     : splitter->saveState());
+            settings.setValue("panes/" + splitter->objectName(),
+                              splitter->property(fits_by_itself).toBool() ? QByteArray{} : splitter->saveState());
 }
 
 }  // namespace skippipe

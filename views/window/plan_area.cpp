@@ -15,6 +15,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/window/problem_list.h"
 
 namespace skippipe {
 namespace {
@@ -130,7 +131,7 @@ void PlanArea::show_plan() {
                                             : tr("Searching…"));
     if (!outcome || !outcome->has_plan) {
         const bool fails = outcome && !outcome->faults.empty() && !busy;
-        const QString why = fails ? tr("No plan: %1").arg(QString::fromStdString(outcome->faults.front().what))
+        const QString why = fails ? tr("No plan. %1").arg(fault_words(outcome->faults.front(), document_))
                                   : tr("The plan's figures appear here");
         figures_->show_words(fails && last_ ? tr("%1. Below, pale, the plan before").arg(why) : why);
         timeline_->setEnabled(last_ == nullptr);
@@ -195,12 +196,14 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     if (const QString words = any_placement_words(s, gap); !old && !words.isEmpty())
         show(figure(words, {}), 2, figure(tr("Bound"), duration(s.lower_bound_seconds)));
     const QString verdict = old ? QString{} : plan_verdict(s, gap);
+    const QString brief = QString(verdict)
+                              .replace(tr("at most"), QStringLiteral("≤"))
+                              .replace(tr("the best with these stages"), tr("these stages' best"));
     const QString iteration = paled(QStringLiteral("<span style='font-size:%1px'><b>%2</b></span> %3")
                                         .arg(size::title_text)
                                         .arg(duration(s.iteration_seconds), tr("an iteration")));
     const auto first = [&](const QString& how) { return how.isEmpty() ? iteration : tr("%1, %2").arg(iteration, how); };
-    figures_->show_figures({first(verdict), 0, first(QString(verdict).replace(tr("at most"), QStringLiteral("≤")))},
-                           std::move(figures),
+    figures_->show_figures({first(verdict), 0, first(brief)}, std::move(figures),
                            old ? tr("Of the experiment before the last edit")
                                : tr("Planned by %1. Bound with any placement: %2. With these stages another one holds, "
                                     "which Why says.\n%3")

@@ -2,8 +2,10 @@
 #include "views/window/problem_list.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <QPainter>
+#include <QStyledItemDelegate>
 
 #include "views/theme/theme.h"
 #include "views/theme/words.h"
@@ -11,11 +13,57 @@
 namespace skippipe {
 namespace {
 
-/// "Stages: " of "/pipeline/stages".
-QString subject_words(const std::string& pointer) {
-    const QString words = place_words(pointer);
-    return words.isEmpty() ? words : words + ": ";
+/// "Stages" of "/pipeline/stages"; nodes by their names, but for those of a broken file, where numbers are the file's.
+QString subject_words(const std::string& pointer, const Document& document) {
+    const auto parts = QString::fromStdString(pointer).split('/');
+    bool is_number = false;
+    const auto& nodes = document.experiment().topology.nodes;
+    if (document.file_has_faults() || parts.size() < 4 || parts[1] != "topology" || parts[2] != "nodes")
+        return place_words(pointer);
+    const qulonglong node = parts[3].toULongLong(&is_number);
+    if (!is_number || node >= nodes.size() || nodes[node].id.find('/') != std::string::npos)
+        return place_words(pointer);
+    auto named = parts;
+    named[3] = QString::fromStdString(nodes[node].id);
+    return place_words(named.join('/').toStdString());
 }
+
+constexpr int below_role = Qt::UserRole + 1;
+
+/// What is wrong, and below it, paler, what to do and why; as many lines as either needs.
+class FaultDelegate final : public QStyledItemDelegate {
+public:
+    explicit FaultDelegate(QListView& view) : QStyledItemDelegate(&view), view_(view) {}
+
+    QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
+        const int width = view_.viewport()->width();
+        const QRect room(side, 0, width - 2 * side, std::numeric_limits<short>::max());
+        const int head = heights(view_.fontMetrics(), room, index.data().toString());
+        return {width, 2 * size::unit + head + heights(QFontMetrics(small_font()), room, below(index))};
+    }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        view_.style()->drawPrimitive(QStyle::PE_PanelItemViewItem, &option, painter, &view_);
+        QRect room = option.rect.adjusted(side, size::unit, -side, -size::unit);
+        painter->save();
+        painter->setPen(index.data(Qt::ForegroundRole).value<QBrush>().color());
+        QRect used;
+        painter->drawText(room, Qt::TextWordWrap, index.data().toString(), &used);
+        room.setTop(used.bottom() + 1);
+        painter->setPen(theme().text_2);
+        painter->setFont(small_font());
+        painter->drawText(room, Qt::TextWordWrap, below(index));
+        painter->restore();
+    }
+
+private:
+    static constexpr int side = size::gap;  ///< pixels beside the words
+    static QString below(const QModelIndex& index) { return index.data(below_role).toString(); }
+    static int heights(const QFontMetrics& font, const QRect& room, const QString& words) {
+        return words.isEmpty() ? 0 : font.boundingRect(room, Qt::TextWordWrap, words).height();
+    }
+    QListView& view_;
+};
 
 constexpr std::size_t most_unused_apart = 3;
 
@@ -51,12 +99,20 @@ Faults unused_nodes(const PlanOutcome& plan) {
 
 }  // namespace
 
+QString fault_words(const Fault& fault, const Document& document) {
+    const QString subject = subject_words(fault.pointer, document), what = QString::fromStdString(fault.what);
+    if (subject.isEmpty() || what.contains(subject)) return capitalised(what);
+    return QObject::tr("%1: %2").arg(subject, what);
+}
+
 ProblemList::ProblemList(const Document& document, const PlanService& plans, QWidget* parent)
     : QListWidget(parent), document_(document), plans_(plans) {
     setObjectName("problems");
     setAccessibleName(tr("Problems"));
-    setWordWrap(true);
-    setSpacing(2);
+    setItemDelegate(new FaultDelegate(*this));
+    setResizeMode(QListView::Adjust);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     const auto choose = [this](QListWidgetItem* item) {
         const QString pointer = item->data(Qt::UserRole).toString();
         Q_EMIT chosen(subject_of(pointer.toStdString(), document_.experiment()), pointer);
@@ -92,14 +148,16 @@ void ProblemList::show_faults(const Faults& faults) {
     clear();
     for (const auto& fault : faults) {
         const bool error = fault.severity == Fault::Severity::error;
-        const QString subject = subject_words(fault.pointer);
-        QString text = subject + QString::fromStdString(fault.what);
-        if (!fault.why.empty()) text += "; " + QString::fromStdString(fault.why);
-        if (!fault.remedy.empty()) text += ". " + QString::fromStdString(fault.remedy);
-        auto* item = new QListWidgetItem(text, this);
+        const QString subject = subject_words(fault.pointer, document_);
+        QStringList below;
+        for (const auto& words : {fault.remedy, fault.why})
+            if (!words.empty()) below << capitalised(QString::fromStdString(words));
+        auto* item = new QListWidgetItem(fault_words(fault, document_), this);
+        item->setData(below_role, below.join(QStringLiteral(". ")));
+        item->setData(Qt::AccessibleTextRole, (QStringList{item->text()} + below).join(QStringLiteral(". ")));
         item->setForeground(error ? theme().bad : theme().warning);
         item->setToolTip(subject.isEmpty() ? (error ? tr("Error") : tr("Warning"))
-                                           : (error ? tr("Error in %1") : tr("Warning of %1")).arg(subject.chopped(2)));
+                                           : (error ? tr("Error in %1") : tr("Warning of %1")).arg(subject));
         item->setData(Qt::UserRole, QString::fromStdString(fault.pointer));
     }
 }

@@ -8,7 +8,10 @@
 
 namespace skippipe {
 
-/// What is wrong with the experiment, a fault a line; one that is clicked selects what it speaks of.
+/// "Seed: -1 is out of range".
+QString fault_words(const Fault& fault, const Document& document);
+
+/// What is wrong with the experiment, a fault a row; one that is clicked selects what it speaks of.
 class ProblemList : public QListWidget {
     Q_OBJECT
 public:

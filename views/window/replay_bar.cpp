@@ -27,6 +27,8 @@ ReplayBar::ReplayBar(QWidget* parent)
     : QWidget(parent),
       play_(new QToolButton),
       slider_(new QSlider(Qt::Horizontal)),
+      from_(new QLabel),
+      to_(new QLabel),
       words_(new ElidedLabel),
       event_(new ElidedLabel) {
     auto* column = new QVBoxLayout(this);
@@ -35,7 +37,13 @@ ReplayBar::ReplayBar(QWidget* parent)
     auto* row = new QHBoxLayout;
     row->setSpacing(size::gap);
     row->addWidget(play_);
+    row->addWidget(from_);
     row->addWidget(slider_, 1);
+    row->addWidget(to_);
+    for (auto* end : {from_, to_}) {
+        end->setProperty("role", "small");
+        end->setToolTip(tr("What is in sight of the timeline begins and ends there"));
+    }
     column->addLayout(row);
     column->addWidget(words_);
     column->addWidget(event_);
@@ -66,6 +74,8 @@ void ReplayBar::set_range(double begin_s, double end_s) {
     const bool at_end = slider_->value() == slider_steps;
     begin_s_ = begin_s;
     end_s_ = std::max(end_s, begin_s);
+    from_->setText(duration(std::max(0.0, begin_s_)));
+    to_->setText(duration(end_s_));
     set_moment(at_end ? end_s_ : std::clamp(moment_s_, begin_s_, end_s_));
 }
 

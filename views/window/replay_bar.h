@@ -40,7 +40,7 @@ private:
 
     QToolButton* play_;
     QSlider* slider_;
-    QLabel *words_, *event_;
+    QLabel *from_, *to_, *words_, *event_;
     QTimer timer_;
     QElapsedTimer clock_;
     double begin_s_ = 0, end_s_ = 1, moment_s_ = 1;

@@ -141,12 +141,6 @@ void TopBar::follow() {
                                                       : tr("template");
     for (auto* widget : of_design_) widget->setVisible(is_in_sight_);
     for (auto* widget : {subject_, draft_}) widget->setVisible(!is_in_sight_);
-    // It would start the draft: beside runs it is no answer to what is seen.
-    if (const char* role = is_in_sight_ ? "accent" : "button"; launch_->property("role") != role) {
-        launch_->setProperty("role", role);
-        launch_->style()->unpolish(launch_);
-        launch_->style()->polish(launch_);
-    }
     state_->setText(state);
     draft_->setText(tr("Draft: %1").arg(name));
     const QString file =

@@ -61,7 +61,6 @@ public:
     void set_bookmarks(RunBookmarks bookmarks);
     /// What the run said, and how it is shown.
     /// Property of panes that are as large as what they show, until somebody draws their edge.
-    static constexpr const char* fits_by_itself = "fits_by_itself";
     RunLog& log() { return *log_; }
     void show_log();
     /// Selects the longest transfer of a reduction in sight; where there is none there, of the run.
@@ -177,6 +176,7 @@ private:
     QWidget* legend_;
     TimelineView* drawn_;                  ///< in the legend
     std::vector<IdleCause> drawn_causes_;  ///< there; none: all
+    bool drawn_down_ = true;               ///< that a node can be down is told there
     QLabel* run_words_;
     RunLog* log_;
     QTabWidget* details_;

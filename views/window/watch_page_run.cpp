@@ -165,6 +165,20 @@ QString only_down(const TimelineData& data) {
     return names.size() == 1 ? names.front() : QString();
 }
 
+/// What losses cost is no part of an iteration's plan: "Iteration 3 took 32.3 s longer than usual: n6 was lost".
+QString disturbance_words(const LossAccount& account, const TimelineData& data) {
+    if (account.iterations == 0 || !(account.lost_s > 0.001 * account.usual_s)) return {};
+    const QString cost = duration(account.lost_s);
+    if (account.iterations > 1)
+        return QObject::tr("%1 iterations in which nodes were lost took %2 longer than usual, together")
+            .arg(account.iterations)
+            .arg(cost);
+    const QString name = account.nodes == 1 ? only_down(data) : QString();
+    const QString words =
+        QObject::tr("Iteration %1 took %2 longer than usual: ").arg(data.losses().front().iteration + 1).arg(cost);
+    return words + (name.isEmpty() ? QObject::tr("nodes were lost") : QObject::tr("%1 was lost").arg(name));
+}
+
 }  // namespace
 
 void WatchPage::show_failures() {
@@ -173,6 +187,7 @@ void WatchPage::show_failures() {
                              : LossAccount{};
     failures_->show_events(run_, shown_ ? shown_->events : std::vector<RunEvent>{});
     failures_->show_account(account);
+    differences_->set_disturbances(shown_ ? disturbance_words(account, *shown_->lanes) : QString());
     loss_key_->show_losses(account, account.nodes == 1 ? only_down(*shown_->lanes) : QString());
     details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0 || (shown_ && !shown_->events.empty()));
 }

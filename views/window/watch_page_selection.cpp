@@ -82,9 +82,12 @@ void WatchPage::show_drawn_causes() {
         std::stable_sort(causes.begin(), causes.end(),
                          [&](IdleCause a, IdleCause b) { return share_of(a) > share_of(b); });
     }
-    if (causes == drawn_causes_) return;
+    const bool some_down =
+        !shown_->lanes->losses().empty() || shown_->idle_share[static_cast<std::size_t>(IdleCause::node_down)] > 0;
+    if (causes == drawn_causes_ && some_down == drawn_down_) return;
     drawn_causes_ = std::move(causes);
-    show_causes(*drawn_, drawn_causes_);
+    drawn_down_ = some_down;
+    show_causes(*drawn_, drawn_causes_, drawn_down_);
 }
 
 void WatchPage::mark_splits() {
@@ -214,7 +217,7 @@ void WatchPage::show_idle() {
         idle_->show_nothing(tr("Causes appear after the first whole iteration"));
         return;
     }
-    const QString of_what = is_of_sight() ? tr("time in sight") : tr("whole run");
+    const QString of_what = is_of_sight() ? tr("time in sight") : tr("run");
     const auto show = [&](const QString& who, const IdleSplit& split) {
         auto shares = split.idle_s;
         for (auto& share : shares) share = split.whole_s() > 0 ? share / split.whole_s() : 0;
@@ -241,7 +244,7 @@ void WatchPage::show_idle() {
     if (is_of_sight()) return show(tr("all nodes idle"), sum_of(splits));
     const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
     const QString title = data->unread.empty()
-                              ? tr("Why all nodes idle %1 of the whole run").arg(percent(idle))
+                              ? tr("Why all nodes idle %1 of the run").arg(percent(idle))
                               : tr("Why all nodes idle %1 of the time, in the %2 iterations that were read")
                                     .arg(percent(idle))
                                     .arg(data->explained_iterations);
