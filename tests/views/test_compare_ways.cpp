@@ -295,6 +295,22 @@ private Q_SLOTS:
         QCOMPARE(panel.findChild<QLabel*>("plan_finding")->text(), QString("Run 3 has run 1's plan"));
     }
 
+    void plans_far_apart_are_called_so() {
+        PlanComparison far;
+        far.microbatches_a = 30;
+        for (int node = 0; node < 8; ++node) far.nodes.push_back({"n" + std::to_string(node), 0, 1});
+        PlanComparison near = far;
+        near.nodes.resize(2);
+        near.same_paths = 12;
+        QCOMPARE(plan_finding(1, 10, {{2, far}, {3, far}}),
+                 QString("The plans have little in common. Nearest to run 1's is run 2's: 2 of 10 nodes serve the same "
+                         "stage, 0 of 30 microbatches go by the same nodes"));
+        QCOMPARE(
+            plan_finding(1, 10, {{2, far}, {3, near}}),
+            QString("Run 3's plan is nearest to run 1's: 8 of 10 nodes serve the same stage, 12 of 30 microbatches "
+                    "go by the same nodes"));
+    }
+
     /// Timelines beside each other say whose nodes idle longer and on what; nothing where they idle alike.
     void timelines_say_what_takes_longer() {
         std::vector<RunData> all(3);

@@ -378,6 +378,7 @@ private Q_SLOTS:
             return list.sizeHintForRow(0);
         };
         QVERIFY(row_height(200) > row_height(600));
+        QVERIFY2(row_height(600) > 2 * list.fontMetrics().height(), "two lines at least");
         QCOMPARE(list.horizontalScrollBarPolicy(), Qt::ScrollBarAlwaysOff);
         QTRY_VERIFY2(w->findChild<FigureLine*>()->toolTip().contains("No plan. No link reaches node"),
                      qPrintable(w->findChild<FigureLine*>()->toolTip()));

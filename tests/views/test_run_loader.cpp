@@ -10,6 +10,7 @@
 
 #include "core/experiment/io.h"
 #include "plugins/planners/all.h"
+#include "tests/views/window_experiments.h"
 #include "views/plan/plan_service.h"
 #include "views/runs/run_feed.h"
 #include "views/runs/run_loader.h"
@@ -21,7 +22,6 @@ using namespace skippipe;
 
 namespace {
 
-constexpr int patient_ms = 60'000;
 constexpr std::chrono::milliseconds patient{patient_ms};
 
 /// Reads what is wanted, to the end.
@@ -294,6 +294,30 @@ private Q_SLOTS:
                      table.data(table.index(0, column), Qt::TextAlignmentRole).toInt() & Qt::AlignRight);
         table.show_lane(lanes, 9999);
         QCOMPARE(table.rowCount(), 0);
+    }
+
+    /// Pieces of one wait are a row; draining and the next iteration's filling are two.
+    void a_wait_in_pieces_is_one_row() {
+        const auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a"});
+        const auto wait = [&](IdleCause cause, double start_s, double end_s) {
+            data->add(IdleGap{.node = NodeIndex(0), .cause = cause, .start_s = start_s, .end_s = end_s}, 0);
+        };
+        wait(IdleCause::gradient, 0, 1);
+        wait(IdleCause::gradient, 1, 2);
+        data->add(Span{SpanKind::forward, NodeIndex(0), -1, StageIndex(0), MicrobatchIndex(1), 2, 2, 3, 0}, 0, 0, 1);
+        wait(IdleCause::fill_drain, 3, 10);
+        wait(IdleCause::fill_drain, 10, 12);
+        data->set_iterations({{0, 10, 10}, {1, 20, 10}});
+        data->finish();
+        SpanTable table;
+        table.show_lane(data, 0);
+        QStringList rows;
+        for (int row = 0; row < table.rowCount(); ++row)
+            rows << plain(table.data(table.index(row, 1), Qt::DisplayRole).toString() + ' ' +
+                          table.data(table.index(row, 3), Qt::DisplayRole).toString());
+        QCOMPARE(rows, QStringList({"waits: gradient 2.00 s", "forward 1 1.00 s", "waits: fill/drain 7.00 s",
+                                    "waits: fill/drain 2.00 s"}));
     }
 
     /// The longest words are among the last iteration's, and not in its last row.

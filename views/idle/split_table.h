@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include <QLabel>
 #include <QTableWidget>
 #include <QWidget>
 

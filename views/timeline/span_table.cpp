@@ -12,6 +12,11 @@ namespace skippipe {
 namespace {
 
 enum Column { iteration, operation, start_of, takes, columns };
+/// Of a row that is a wait.
+std::size_t gap_number(std::int32_t row) {
+    const std::int32_t number = ~row;
+    return static_cast<std::size_t>(number);
+}
 double middle_of(const LaneGap& gap) { return (gap.start_s + gap.end_s) / 2; }
 constexpr std::size_t most_with_waits = 200'000;  ///< spans of a lane: of more only work is listed
 
@@ -58,8 +63,8 @@ void SpanTable::read_rows() {
 
 int SpanTable::row_at(double time_s) const {
     const auto ends_before = [&](std::int32_t row, double time) {
-        return (row >= 0 ? data_->work(lane_, static_cast<std::size_t>(row)).end_s
-                         : gaps_[static_cast<std::size_t>(~row)].end_s) <= time;
+        return (row >= 0 ? data_->work(lane_, static_cast<std::size_t>(row)).end_s : gaps_[gap_number(row)].end_s) <=
+               time;
     };
     const auto found = std::lower_bound(rows_.begin(), rows_.end(), time_s, ends_before);
     return static_cast<int>(std::min(found - rows_.begin(), std::ssize(rows_) - 1));
@@ -72,7 +77,7 @@ const LaneSpan* SpanTable::span(int row) const {
 
 const LaneGap* SpanTable::gap(int row) const {
     if (row < 0 || row >= std::ssize(rows_) || rows_[static_cast<std::size_t>(row)] >= 0) return nullptr;
-    return &gaps_[static_cast<std::size_t>(~rows_[static_cast<std::size_t>(row)])];
+    return &gaps_[gap_number(rows_[static_cast<std::size_t>(row)])];
 }
 
 int SpanTable::rowCount(const QModelIndex& parent) const {
@@ -101,7 +106,8 @@ QString SpanTable::start(int row) const {
     const auto& all = data_->iterations();
     const double begin_s = one != nullptr ? one->begin_s() : all.empty() ? 0 : all.back().end_s;
     const LaneGap* wait = gap(row);
-    const double start_s = wait != nullptr ? wait->start_s : span(row)->start_s;
+    const LaneSpan* work = span(row);
+    const double start_s = wait != nullptr ? wait->start_s : work != nullptr ? work->start_s : begin_s;
     constexpr double rounding = 1e-12;  // of the run's time, which a difference of two large ones has left over
     return duration(start_s - begin_s > rounding * data_->extent_s() ? start_s - begin_s : 0);
 }
