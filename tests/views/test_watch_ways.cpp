@@ -7,7 +7,10 @@
 #include <QTableWidget>
 #include <QtTest>
 
+#include "core/planner/explain/node_what_ifs.h"
+#include "core/planner/explain/shared_work.h"
 #include "plugins/planners/all.h"
+#include "tests/planner/random_problems.h"
 #include "tests/views/recorded_runs.h"
 #include "views/idle/idle_panel.h"
 #include "views/idle/what_helps.h"
@@ -262,6 +265,36 @@ private Q_SLOTS:
         QVERIFY(!selection_words(page).contains("one microbatch more"));
         window->selection().select({.microbatch = 1});
         QVERIFY(!selection_words(page).contains("Would help"));
+    }
+
+    /// Sharing a stage's work more evenly is weighed too, and told whatever comes of it.
+    void sharing_a_stages_work_is_weighed() {
+        int told = 0;
+        for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+            const auto problem = examples::random_problem(seed);
+            Plan plan;
+            try {
+                plan = planners_.find("skippipe-joint")->plan(problem, {.seed = seed, .steps = 50});
+            } catch (const InputError&) {
+                continue;
+            }
+            const auto timeline = evaluate(problem, plan);
+            for (NodeIndex node = 0; timeline.complete && node < problem.nodes(); ++node) {
+                const auto shared = shared_work(problem, plan, timeline, node);
+                if (!shared) continue;
+                const auto lines = what_helps(problem, plan, problem.node_ids[node]).changes;
+                if (shared->change < -worth_saying && lines.size() >= 5) continue;  // of many the most
+                const QString words = QString::fromStdString(
+                    fmt::format(" of {} through {}", problem.node_ids[shared->from], problem.node_ids[shared->to]));
+                const auto line =
+                    std::find_if(lines.begin(), lines.end(), [&](const QString& one) { return one.contains(words); });
+                QVERIFY2(line != lines.end(), qPrintable(words + " in\n" + lines.join('\n')));
+                if (shared->change < -worth_saying) QVERIFY2(line->endsWith(" shorter"), qPrintable(*line));
+                if (shared->change > worth_saying) QVERIFY2(line->contains(" longer: "), qPrintable(*line));
+                ++told;
+            }
+        }
+        QVERIFY2(told > 20, qPrintable(QString::number(told)));
     }
 
     /// The most first; what gives less than 1 % in one line at the end.

@@ -13,8 +13,10 @@
 
 #include "core/analysis/reductions.h"
 #include "core/planner/explain/node_what_ifs.h"
+#include "core/planner/explain/shared_work.h"
 #include "core/planner/timeline/evaluator.h"
 #include "views/theme/numbers.h"
+#include "views/theme/words.h"
 #include "views/timeline/reduction_key.h"
 
 namespace skippipe {
@@ -29,6 +31,14 @@ QString change_words(double change) {
 }
 
 QString thing_words(const WhatIf& what) { return QString::fromStdString(what.words()); }
+
+/// "2 microbatches of n4 through n3".
+QString shared_words(const Problem& problem, const SharedWork& shared) {
+    const auto name = [&](NodeIndex of) { return QString::fromStdString(problem.node_ids[of]); };
+    const auto count = std::ssize(shared.microbatches);
+    const QString how_many = count == 1 ? QObject::tr("one microbatch") : QObject::tr("%1 microbatches").arg(count);
+    return QObject::tr("%1 of %2 through %3").arg(how_many, name(shared.from), name(shared.to));
+}
 
 /// A change that was tried, and what it does to an iteration.
 struct Tried {
@@ -52,6 +62,9 @@ std::vector<Tried> tried(const Problem& problem, const Plan& plan, const Timelin
     if (const auto place = find_node(problem, node); place && serves(plan, *place, problem.nodes()))
         for (const auto& what : node_what_ifs(problem, plan, timeline, *place))
             if (what.complete) all.push_back({thing_words(what), what.change});
+    if (const auto place = find_node(problem, node))
+        if (const auto shared = shared_work(problem, plan, timeline, *place))
+            all.push_back({shared_words(problem, *shared), shared->change});
     for (const auto& what : why.what_ifs) {
         const auto is_known = [&](const Tried& one) { return one.what == thing_words(what); };
         if (what.complete && what.change < -worth_saying && std::none_of(all.begin(), all.end(), is_known))
@@ -110,10 +123,12 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
     const Timeline timeline = evaluate(problem, plan);
     if (!timeline.complete) return {{}, {QObject::tr("The plan does not come to its end")}};
     const auto why = explain(problem, plan, timeline);
-    QStringList gains, without;
+    QStringList gains, without, longer;
     for (const auto& [what, change] : tried(problem, plan, timeline, why, node, wire)) {
         if (change < -worth_saying && gains.size() < most)
             gains << QObject::tr("%1: %2").arg(what, change_words(change));
+        else if (change > worth_saying)
+            longer << QObject::tr("%1: %2").arg(capitalised(change_words(change)), what);
         else if (change >= -worth_saying)
             without << what;
     }
@@ -127,7 +142,7 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
                                     : QObject::tr("any other node or link faster"));
     if (!without.isEmpty())
         gains << QObject::tr("Less than %1\u2009% each: %2").arg(100 * worth_saying).arg(without.join("; "));
-    return {limit_words(problem, why, node), gains};
+    return {limit_words(problem, why, node), gains + longer};
 }
 
 }  // namespace skippipe

@@ -9,6 +9,7 @@
 #include "core/base/format.h"
 #include "core/planner/explain/explain.h"
 #include "core/planner/explain/node_what_ifs.h"
+#include "core/planner/explain/shared_work.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/executed_order.h"
@@ -107,8 +108,29 @@ class TestExplain : public QObject {
                                                [&](const WhatIf& one) { return one.upgrade == asked.upgrade; });
                 QVERIFY2(same != own.end() && *same == asked, (where + ": " + asked.words()).c_str());
             }
+        for (NodeIndex node = 0; node < problem.nodes(); ++node)
+            if (const auto shared = shared_work(problem, plan, timeline, node))
+                check_shared_work(problem, plan, timeline, node, *shared, where);
         for (const auto& what_if : why.what_ifs)
             check_what_if(problem, plan, bound, what_if, timeline.iteration_s, where + ": " + what_if.words());
+    }
+
+    /// What it promises is what the exact evaluator says of the plan that it means.
+    static inline int shared_work_ = 0, shorter_by_sharing_ = 0;
+    static void check_shared_work(const Problem& problem, const Plan& plan, const Timeline& timeline, NodeIndex node,
+                                  const SharedWork& shared, const std::string& where) {
+        QVERIFY2(shared.from == node || shared.to == node, where.c_str());
+        const auto stages = stage_of_nodes(plan, problem.nodes());
+        QVERIFY2(stages[shared.from] == stages[shared.to] && stages[node] > 0, where.c_str());
+        const Plan moved = with_shared_work(plan, problem, timeline, shared);
+        QVERIFY2(check_structure(problem, moved).empty(), where.c_str());
+        std::size_t different = 0;
+        for (std::size_t i = 0; i < plan.paths.size(); ++i) different += plan.paths[i] != moved.paths[i];
+        QVERIFY2(different == shared.microbatches.size() && different > 0, where.c_str());
+        const auto after = evaluate(problem, moved);
+        QVERIFY2(after.complete && near(after.iteration_s, timeline.iteration_s * (1 + shared.change)), where.c_str());
+        ++shared_work_;
+        shorter_by_sharing_ += shared.change < 0;
     }
 
     static void check_what_if(const Problem& problem, const Plan& plan, const Plan& bound, const WhatIf& what_if,
@@ -358,6 +380,8 @@ private Q_SLOTS:
             QVERIFY2(seen[cause] > 100, std::string(to_string(static_cast<WaitCause>(cause))).c_str());
         QVERIFY(deadlocks < 40);
         QVERIFY2(uplinks > 100, std::to_string(uplinks).c_str());
+        QVERIFY2(shared_work_ > 50 && shorter_by_sharing_ > 5,
+                 fmt::format("{} {}", shared_work_, shorter_by_sharing_).c_str());
     }
 
     void authors_plan() {
