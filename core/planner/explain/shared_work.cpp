@@ -78,7 +78,7 @@ std::optional<SharedWork> shared_work(const Problem& given, const Plan& plan, co
     double best_s = std::numeric_limits<double>::infinity();
     while (best.microbatches.size() < pair->most && evaluations + left.size() <= most_evaluations) {
         SharedWork next = best;
-        next.microbatches.push_back(-1);
+        next.microbatches.emplace_back(-1);
         double next_s = std::numeric_limits<double>::infinity();
         MicrobatchIndex chosen = -1;
         for (const MicrobatchIndex microbatch : left) {
