@@ -129,6 +129,17 @@ class TestExplain : public QObject {
         QVERIFY2(different == shared.microbatches.size() && different > 0, where.c_str());
         const auto after = evaluate(problem, moved);
         QVERIFY2(after.complete && near(after.iteration_s, timeline.iteration_s * (1 + shared.change)), where.c_str());
+        // The first that is chosen is the best of all alone.
+        const auto alone_s = [&](MicrobatchIndex microbatch) {
+            const Plan other = with_shared_work(plan, problem, timeline, {shared.from, shared.to, {microbatch}, 0});
+            const auto then = evaluate(problem, other);
+            return then.complete && check_structure(problem, other).empty() ? then.iteration_s
+                                                                            : std::numeric_limits<double>::infinity();
+        };
+        const double first_s = alone_s(shared.microbatches.front());
+        for (const auto& path : plan.paths)
+            if (std::find(path.nodes.begin(), path.nodes.end(), shared.from) != path.nodes.end())
+                QVERIFY2(alone_s(path.microbatch) >= first_s - 1e-9, where.c_str());
         ++shared_work_;
         shorter_by_sharing_ += shared.change < 0;
     }
