@@ -132,6 +132,9 @@ private Q_SLOTS:
         QCOMPARE(cell(1, 0), QString("Runs 3, 4: skip ratio 0.25"));
         QVERIFY2(cell(0, 2).startsWith("39.5 s") && cell(1, 2).startsWith("19.8 s"), qPrintable(cell(1, 2)));
         QCOMPARE(cell(1, 3), QString("0.500"));
+        const auto* finding = panel.findChild<QLabel*>("race_finding");
+        QCOMPARE(finding->text().replace(QChar(0x2009), ' '),
+                 QString::fromUtf8("Runs 3, 4 reach 2.10 first, after 19.8 s; runs 1, 2: 2.00\u00A0×"));
         QCOMPARE(table.item(1, 3)->foreground().color(), theme().good);
         QCOMPARE(cell(0, 4), QString());
         QVERIFY(cell(1, 4).startsWith("0.00") || cell(1, 4).startsWith("<"));
@@ -156,6 +159,7 @@ private Q_SLOTS:
         QCOMPARE(cell(0, 1), QString("1 of 1"));
         QCOMPARE(cell(1, 1), QString("0 of 1"));
         QCOMPARE(cell(1, 2), QString("not reached"));
+        QVERIFY2(finding->text().isEmpty() && finding->isHidden(), "nobody can tell of one that did not get there");
         panel.metric().setCurrentIndex(1);
         QVERIFY(table.isHidden());
         // Of other models nothing is better or worse.

@@ -36,6 +36,7 @@ RacePanel::RacePanel(QWidget* parent)
       target_(new QLineEdit),
       table_(new QTableWidget),
       chart_(new CurveChart),
+      finding_(words_label({}, "heading")),
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")) {
     auto* column = seamless_column(this);
@@ -68,6 +69,9 @@ RacePanel::RacePanel(QWidget* parent)
     column->addLayout(row);
     words_->setWordWrap(true);
     words_->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    finding_->setObjectName("race_finding");
+    finding_->setContentsMargins(size::gap, 0, size::gap, 0);
+    column->addWidget(finding_);
     column->addWidget(words_);
     column->addWidget(table_);
     column->addWidget(chart_, 1);
@@ -142,6 +146,8 @@ void RacePanel::draw() {
     level_ = race.target;
     target_->setPlaceholderText(race.target ? three_digits(*race.target) : tr("loss"));
     words_->setText(race.words);
+    finding_->setText(race.finding);
+    finding_->setVisible(any && !race.finding.isEmpty());
     table_->clear();
     table_->setColumnCount(static_cast<int>(race.headers.size()));
     table_->setRowCount(static_cast<int>(race.rows.size()));

@@ -46,7 +46,7 @@ private:
     QLineEdit* target_;
     QTableWidget* table_;
     CurveChart* chart_;  ///< the groups' curves, and the loss to get to
-    QLabel *words_, *empty_;
+    QLabel *finding_, *words_, *empty_;
     std::vector<Grouping> groupings_;
     std::vector<std::shared_ptr<const RunData>> held_;
     std::vector<const RunData*> shown_;  ///< the same

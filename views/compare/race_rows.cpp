@@ -72,12 +72,38 @@ std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList
     return found;
 }
 
-/// What its runs have in common, and which they are.
-QString row_name(const QString& words, const std::vector<const RunData*>& runs, const RaceGroup& group) {
+/// "runs 1 and 3".
+QString numbers_of(const std::vector<const RunData*>& runs, const RaceGroup& group) {
     std::vector<RunId> ids;
     ids.reserve(group.runs.size());
     for (const std::size_t run : group.runs) ids.push_back(runs[run]->info.id);
-    const QString numbers = run_numbers(ids);
+    return run_numbers(ids);
+}
+
+/// "Runs 1 and 3 reach 2.82 first, after 18.5 s; run 4: 1.74 x, run 2: 5.68 x", of groups that all got there.
+QString finding_words(const std::vector<const RunData*>& runs, const LossRace& race, WorkAxis axis) {
+    constexpr std::size_t most_named = 3;
+    std::vector<const RaceGroup*> there;
+    for (const auto& group : race.groups)
+        if (group.is_whole(group.to_target)) there.push_back(&group);
+    if (race.groups.size() < 2 || there.size() != race.groups.size()) return {};
+    std::stable_sort(there.begin(), there.end(),
+                     [](const auto* a, const auto* b) { return *a->to_target.mean < *b->to_target.mean; });
+    const double first = *there.front()->to_target.mean;
+    if (!(first > 0)) return {};
+    QStringList others;
+    for (std::size_t k = 1; k < std::min(there.size(), most_named + 1); ++k)
+        others << QObject::tr("%1: %2\u00A0×")
+                      .arg(numbers_of(runs, *there[k]), three_digits(*there[k]->to_target.mean / first));
+    const QString words = there.front()->runs.size() == 1 ? QObject::tr("%1 reaches %2 first, after %3; %4")
+                                                          : QObject::tr("%1 reach %2 first, after %3; %4");
+    return capitalised(words.arg(numbers_of(runs, *there.front()), three_digits(*race.target), work_words(first, axis),
+                                 others.join(QStringLiteral(", "))));
+}
+
+/// What its runs have in common, and which they are.
+QString row_name(const QString& words, const std::vector<const RunData*>& runs, const RaceGroup& group) {
+    const QString numbers = numbers_of(runs, group);
     if (words.startsWith(numbers + ',', Qt::CaseInsensitive)) return words;
     return QObject::tr("%1: %2").arg(capitalised(numbers), words);
 }
@@ -154,6 +180,7 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     const bool any_p = std::any_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
         return group.to_target.p.has_value() || group.at_common.p.has_value();
     });
+    if (same) table.finding = finding_words(runs, race, choice.x);
     table.words =
         QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
         (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +

@@ -28,6 +28,7 @@ struct RaceTable {
     std::vector<RunId> first_runs;            ///< of each row's group: its colour is the group's
     std::optional<double> target;             ///< what was to be reached
     QString words;                            ///< what is compared, in a sentence
+    QString finding;  ///< who is first, and how much longer the others take; empty: nobody can tell
 };
 
 /// None of the runs: no rows. The first run's group is what others are compared with; a difference that chance makes

@@ -21,7 +21,7 @@ QColor state_colour(const RunInfo& run) {
     if (run.state == RunState::running && run.paused) return theme().warning;
     switch (run.state) {
         case RunState::running: return theme().accent;
-        case RunState::finished: return theme().good;
+        case RunState::finished: return theme().text_2;  // as nearly all are
         case RunState::stopped: return theme().warning;
         default: return theme().bad;
     }
