@@ -63,6 +63,9 @@ struct LossAccount {
     int lost_gradients = 0;
     double lost_s = 0;   ///< network time that those iterations took longer than `usual_s` each
     double usual_s = 0;  ///< an iteration before the first loss; where there was none, as predicted
+
+    /// More than iterations differ by chance.
+    bool cost_time() const { return lost_s > 0.001 * usual_s; }
 };
 
 /// `predicted_s`: an iteration's network time as planned.

@@ -15,12 +15,13 @@ namespace skippipe {
 /// fewer than two runs have their idle time explained, or they differ by less than 1 % of the longest iteration.
 QString idle_finding(const std::vector<const RunData*>& runs);
 
-/// "Run 3's plan is nearest to run 1's: 2 of 30 microbatches go by the same nodes, 3 of 20 nodes serve the same stage";
-/// `others`: of runs, against the first of `baseline_nodes` nodes. Empty: there are none.
+/// A run's plan against the baseline's.
 struct ComparedPlan {
     RunId run = 0;
     PlanComparison plan;
 };
+/// "Run 3's plan is nearest to run 1's: 3 of 20 nodes serve the same stage, 2 of 30 microbatches go by the same nodes";
+/// the baseline has `baseline_nodes` nodes. Empty: there are no others.
 QString plan_finding(RunId baseline, int baseline_nodes, const std::vector<ComparedPlan>& others);
 
 }  // namespace skippipe

@@ -72,7 +72,7 @@ std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList
     return found;
 }
 
-/// "runs 1 and 3".
+/// "runs 1, 3".
 QString numbers_of(const std::vector<const RunData*>& runs, const RaceGroup& group) {
     std::vector<RunId> ids;
     ids.reserve(group.runs.size());
@@ -80,7 +80,7 @@ QString numbers_of(const std::vector<const RunData*>& runs, const RaceGroup& gro
     return run_numbers(ids);
 }
 
-/// "Runs 1 and 3 reach 2.82 first, after 18.5 s; run 4: 1.74 x, run 2: 5.68 x", of groups that all got there.
+/// "Runs 1, 3 reach 2.82 first, after 18.5 s; run 4: 1.74 x, run 2: 5.68 x", of groups that all got there.
 QString finding_words(const std::vector<const RunData*>& runs, const LossRace& race, WorkAxis axis) {
     constexpr std::size_t most_named = 3;
     std::vector<const RaceGroup*> there;

@@ -165,15 +165,14 @@ void LossKey::show_losses(const LossAccount& account, const QString& name) {
     QString words = nodes != 1       ? tr("%1 nodes lost").arg(nodes)
                     : name.isEmpty() ? tr("1 node lost")
                                      : tr("%1 lost").arg(name);
-    const bool has_cost = account.lost_s > 0.001 * account.usual_s;  // else chance
-    if (has_cost) words += tr(", +%1").arg(duration(account.lost_s));
+    if (account.cost_time()) words += tr(", +%1").arg(duration(account.lost_s));
     setText(' ' + words);  // the style sets icon and text edge to edge
     setToolTip(
         tr("Drawn so: a node that is lost, full red until that was known.%1 A click leads from loss to loss and shows "
            "what they cost")
-            .arg(has_cost ? ' ' + tr("Iterations with losses took %1 longer than %2 each.")
-                                      .arg(duration(account.lost_s), duration(account.usual_s))
-                          : QString()));
+            .arg(account.cost_time() ? ' ' + tr("Iterations with losses took %1 longer than %2 each.")
+                                                 .arg(duration(account.lost_s), duration(account.usual_s))
+                                     : QString()));
     setVisible(nodes > 0);
 }
 

@@ -233,12 +233,10 @@ void RunList::follow() {
     follow_selection();
 }
 
-/// What the others are held against is pinned, or where it is already another one; 0: nothing is selected.
+/// The one that is selected, of several the newest that the others are not held against; 0: nothing is selected.
 RunId RunList::to_be_pinned() const {
     const auto runs = selected();
-    if (runs.empty()) return 0;
-    const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
-    return is_pinned || runs.size() > 1 ? runs.back() : runs.front();
+    return runs.empty() ? 0 : runs.back();
 }
 
 void RunList::follow_selection() {
@@ -247,7 +245,7 @@ void RunList::follow_selection() {
     const RunId pinned = to_be_pinned();
     pin_->setText(runs.size() > 1 ? tr("Run %1 as baseline").arg(pinned) : tr("Baseline"));
     pin_->setToolTip(runs.empty() ? tr("Select a run to hold the others against it")
-                                  : tr("Others are held against run %1, until another is chosen").arg(pinned));
+                                  : tr("Holds the others against run %1, until another is chosen").arg(pinned));
     watch_->setToolTip(runs.size() == 1 ? tr("Opens the run in Watch (a double click does so too)")
                                         : tr("Select one run to watch it"));
     watch_->setEnabled(runs.size() == 1);

@@ -166,14 +166,13 @@ QString only_down(const TimelineData& data) {
 }
 
 /// What losses cost is no part of an iteration's plan: "Iteration 3 took 32.3 s longer than usual: n6 was lost".
-QString disturbance_words(const LossAccount& account, const TimelineData& data) {
-    if (account.iterations == 0 || !(account.lost_s > 0.001 * account.usual_s)) return {};
+QString disturbance_words(const LossAccount& account, const QString& name, const TimelineData& data) {
+    if (account.iterations == 0 || !account.cost_time()) return {};
     const QString cost = duration(account.lost_s);
     if (account.iterations > 1)
         return QObject::tr("%1 iterations in which nodes were lost took %2 longer than usual, together")
             .arg(account.iterations)
             .arg(cost);
-    const QString name = account.nodes == 1 ? only_down(data) : QString();
     const QString words =
         QObject::tr("Iteration %1 took %2 longer than usual: ").arg(data.losses().front().iteration + 1).arg(cost);
     return words + (name.isEmpty() ? QObject::tr("nodes were lost") : QObject::tr("%1 was lost").arg(name));
@@ -187,8 +186,9 @@ void WatchPage::show_failures() {
                              : LossAccount{};
     failures_->show_events(run_, shown_ ? shown_->events : std::vector<RunEvent>{});
     failures_->show_account(account);
-    differences_->set_disturbances(shown_ ? disturbance_words(account, *shown_->lanes) : QString());
-    loss_key_->show_losses(account, account.nodes == 1 ? only_down(*shown_->lanes) : QString());
+    const QString name = account.nodes == 1 ? only_down(*shown_->lanes) : QString();  // of the only one
+    differences_->set_disturbances(shown_ ? disturbance_words(account, name, *shown_->lanes) : QString());
+    loss_key_->show_losses(account, name);
     details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0 || (shown_ && !shown_->events.empty()));
 }
 

@@ -13,7 +13,14 @@
 namespace skippipe {
 namespace {
 
-constexpr std::size_t most_evaluations = 400;
+constexpr std::size_t most_evaluations = 400, most_visits = 200'000;  ///< of all evaluations together
+
+/// So many that a large plan takes no longer than a small one.
+std::size_t evaluations_of(const Plan& plan) {
+    std::size_t visits = 1;
+    for (const auto& path : plan.paths) visits += path.nodes.size();
+    return std::min(most_evaluations, most_visits / visits);
+}
 
 std::vector<MicrobatchIndex> microbatches_of(const Plan& plan, NodeIndex node) {
     std::vector<MicrobatchIndex> all;
@@ -65,6 +72,7 @@ std::optional<SharedWork> shared_work(const Problem& given, const Plan& plan, co
     const PlannedProblem planned(given, plan.blocks);
     const Problem& problem = planned.get();
     Simulator simulator(problem);
+    const std::size_t most = evaluations_of(plan);
     std::size_t evaluations = 0;
     const auto seconds = [&](const SharedWork& shared) {
         const Plan moved = with_shared_work(plan, problem, timeline, shared);
@@ -76,7 +84,7 @@ std::optional<SharedWork> shared_work(const Problem& given, const Plan& plan, co
     SharedWork best{.from = pair->from, .to = pair->to, .microbatches = {}, .change = 0};
     auto left = microbatches_of(plan, pair->from);
     double best_s = std::numeric_limits<double>::infinity();
-    while (best.microbatches.size() < pair->most && evaluations + left.size() <= most_evaluations) {
+    while (best.microbatches.size() < pair->most && evaluations + left.size() <= most) {
         SharedWork next = best;
         next.microbatches.emplace_back(-1);
         double next_s = std::numeric_limits<double>::infinity();

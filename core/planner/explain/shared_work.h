@@ -25,7 +25,8 @@ Plan with_shared_work(const Plan& plan, const Problem& problem, const Timeline& 
 /// stage with the most, or gives of its own to the one with the fewest where it has the most. They are chosen one by
 /// one, each the best of all, while that shortens the iteration and the two stay in that order; where none does, the
 /// least harmful one. Absent: the node is a data node or alone in its stage, or the work is even already. Of a complete
-/// timeline of that plan. Up to some hundreds of evaluations: not for the window's thread.
+/// timeline of that plan. Up to some hundreds of evaluations, of large plans fewer, and absent where not even one
+/// microbatch after the other can be tried: not for the window's thread.
 std::optional<SharedWork> shared_work(const Problem& given, const Plan& plan, const Timeline& timeline, NodeIndex node);
 
 }  // namespace skippipe
