@@ -14,6 +14,7 @@
 #include <QToolButton>
 #include <QXmlStreamReader>
 
+#include "tests/views/curve_runs.h"
 #include "tests/views/snapshots.h"
 #include "views/curves/curve_panel.h"
 #include "views/curves/curve_ticks.h"
@@ -27,28 +28,6 @@
 using namespace skippipe;
 
 namespace {
-
-/// `count` iterations of 10 s and 1,000 tokens: the loss falls from 6 in steps of 0.1 - id / 1,000; validation every
-/// other one.
-RunData run_of(RunId id, int count) {
-    RunData run;
-    run.info.id = id;
-    run.info.planner = "gpipe";
-    run.iteration = Accounting{
-        .iterations = 1, .microbatches = 30, .tokens = 1000, .lines = {{"A->B", 2e6, 0, 0}}, .transfer_bytes = 2e6};
-    for (int i = 0; i < count; ++i) {
-        const double loss = 6 - i * (0.1 - static_cast<double>(id) / 1000);
-        const auto add = [&](const char* name, double value) {
-            run.metrics.push_back(
-                {.iteration = i, .name = name, .value = value, .network_s = 10.0 * (i + 1), .tokens = 1000 * (i + 1)});
-        };
-        add("loss", loss);
-        add("iteration_s", 10);
-        if (i % 2 == 0) add("validation_loss", loss + 0.5);
-        run.idle_of_iteration[i] = 0.25;
-    }
-    return run;
-}
 
 QString plain(QString text) { return text.replace(QChar(0x2009), ' '); }
 
@@ -99,7 +78,7 @@ private Q_SLOTS:
         QCOMPARE(set.curves[1].name, QString("Run 1, validation"));
         QVERIFY(set.curves[1].marks && !set.curves[0].marks);
         QCOMPARE(set.curves[1].pen.color(), set.curves[0].pen.color());
-        QCOMPARE(set.curves[0].pen.widthF(), 3.0);
+        QCOMPARE(set.curves[0].pen.widthF(), 4.0);
         QCOMPARE(set.curves[2].pen.widthF(), 1.75);
         QCOMPARE(set_of({run_of(1, 4)}, 0, {}).curves[0].name, QString("Training"));
     }
@@ -254,7 +233,7 @@ private Q_SLOTS:
         panel.show_runs(snapshots(all), 1);
         QCOMPARE(panel.charts()[0]->plot().graphCount(), 30);
         QCOMPARE(panel.charts()[0]->plot().graph(9)->pen().style(), Qt::SolidLine);
-        QCOMPARE(panel.charts()[0]->plot().graph(0)->pen().widthF(), 3.0);
+        QCOMPARE(panel.charts()[0]->plot().graph(0)->pen().widthF(), 4.0);
         QVERIFY(panel.charts()[0]->plot().notAntialiasedElements().testFlag(QCP::aePlottables));
     }
 
@@ -529,82 +508,6 @@ private Q_SLOTS:
         panel.show_runs(snapshots({&first}));
         chart.set_crosshair({});
         QCOMPARE(chart.readout(), QString("Training\nValidation"));
-    }
-
-    void labels_do_not_touch() {
-        using Places = std::vector<double>;
-        QCOMPARE(spread({10, 50, 90}, 12, 0, 100), (Places{10, 50, 90}));
-        QCOMPARE(spread({50, 52, 48}, 10, 0, 100), (Places{50, 60, 40}));
-        QCOMPARE(spread({99, 98}, 12, 0, 100), (Places{100, 88}));
-        QCOMPARE(spread({5, 5, 5}, 60, 0, 100), (Places{0, 50, 100}));
-        QVERIFY(spread({}, 12, 0, 100).empty());
-    }
-
-    /// Of several runs their number and last value in sight, from top to bottom as the curves end; discs have none.
-    void curves_are_labelled_at_their_ends() {
-        const RunData first = run_of(1, 11), second = run_of(2, 5);
-        CurvePanel panel;
-        panel.resize(700, 500);
-        panel.set_metrics({"loss"});
-        panel.show_runs(snapshots({&first, &second}), 1);
-        panel.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&panel));
-        auto& chart = *panel.charts()[0];
-        const auto label = [&](RunId run, std::size_t point) {
-            for (const auto& curve : chart.set().curves)
-                if (curve.run == run && !curve.marks)
-                    return QStringLiteral("%1  %2").arg(run).arg(three_digits(curve.points.at(point).y));
-            return QString{};
-        };
-        QTRY_COMPARE(chart.end_words(), (QStringList{label(2, 4), label(1, 10)}));
-        chart.set_x_range(6, 8);
-        QTRY_COMPARE(chart.end_words(), QStringList{label(1, 7)});  // the other has ended
-        QCOMPARE(panel.key_text(), QString("Run 1, gpipe\nRun 2, gpipe"));
-        panel.show_runs(snapshots({&first}));
-        QTRY_VERIFY(chart.end_words().contains(label(1, 10).section("  ", 1)));
-        QCOMPARE(chart.end_words().filter(QString::fromUtf8("○ ")).size(), 1);
-        QCOMPARE(panel.key_text(), QString("Training\nValidation"));  // above the chart, not over its curves
-        CurveChart narrow;
-        narrow.resize(200, 200);
-        narrow.show_set(chart.set(), false);
-        narrow.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&narrow));
-        narrow.plot().replot();
-        QVERIFY2(narrow.end_words().isEmpty(), "there is no room for them");
-        panel.set_metrics({"iteration_s"});
-        QVERIFY2(panel.key_text().isEmpty(), "one line needs no key");
-    }
-
-    /// An entry that has no more room in a line stands whole in the next one, its picture beside its words.
-    void a_key_keeps_pictures_beside_words() {
-        const RunData first = run_of(1, 4), second = run_of(2, 4), third = run_of(3, 4);
-        CurvePanel panel;
-        panel.resize(700, 400);
-        panel.show_runs(snapshots({&first, &second, &third}), 1);
-        panel.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&panel));
-        auto* key = static_cast<FlowKey*>(panel.findChild<QWidget*>("curve_key"));
-        QCOMPARE(key->words(), panel.key_text());
-        const auto one_line = key->places(2000);
-        const int three = one_line[2].right() + 1 + key->contentsMargins().right();
-        for (const auto& [width, lines] : {std::pair{three, 1}, {three - 1, 2}, {one_line[1].left() + 5, 3}}) {
-            const auto places = key->places(width);
-            QCOMPARE(places.back().top() / places[0].height() + 1, lines);
-            QCOMPARE(key->heightForWidth(width), places.back().bottom() + 1 + key->contentsMargins().bottom());
-            for (std::size_t i = 0; i < places.size(); ++i) {
-                QCOMPARE(places[i].size(), one_line[i].size());
-                QVERIFY(places[i].right() < width);
-                for (std::size_t j = 0; j < i; ++j) QVERIFY(!places[i].intersects(places[j]));
-            }
-        }
-        panel.resize(three - 1, 400);
-        QTRY_COMPARE(key->height(), key->heightForWidth(three - 1));
-        const auto places = key->places(key->width());
-        const QImage drawn = key->grab().toImage();
-        for (RunId run = 1; run <= 3; ++run) {  // its picture is where its entry begins
-            const QRect& place = places[static_cast<std::size_t>(run - 1)];
-            QCOMPARE(drawn.pixelColor(place.left() + 10, place.center().y()), run_pen(run, 1).color());
-        }
     }
 
     /// Where a run has no loss, the panel has the one button that shows what it has.

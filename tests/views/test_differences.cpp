@@ -177,12 +177,32 @@ private Q_SLOTS:
         QCOMPARE(plain(cause.values[1]), QString("500 ms"));
         QVERIFY(cause.verdicts[1] == Verdict::worse);
         QCOMPARE(named("Stages a microbatch visits").values, QStringList({"2 of 3", "3 of 3"}));
-        QCOMPARE(named("Skip ratio").values[1], QString("0 (full pipeline)"));
+        QVERIFY2(!named("Skip ratio").differs && named("Skip ratio").values[1] == "0", "both did without");
+        quick.experiment.pipeline.skip_ratio = 0.34;
+        slow.info.planner = "gpipe";
+        rows = differences({&quick, &slow});
+        QCOMPARE(named("Skip ratio").values, QStringList({"0.34", "0"}));
+        QCOMPARE(named("Skip ratio").details, QStringList({"", "0.25 in the experiment, but gpipe visits all stages"}));
         // A loss that two seeds may be apart is neither better nor worse.
         QVERIFY(named("Last validation loss").verdicts[1] == Verdict::none);
         slow.info.last_validation_loss = 2.06;
         rows = differences({&quick, &slow});
         QVERIFY(named("Last validation loss").verdicts[1] == Verdict::worse);
+    }
+
+    /// One run with many times the baseline's: its whole row is told in such words, the next one in its own.
+    void a_row_is_told_in_one_way() {
+        RunData a, b, c;
+        a.info.iteration_s = 1, b.info.iteration_s = 1.01, c.info.iteration_s = 5;
+        a.info.last_validation_loss = 2, b.info.last_validation_loss = 2.2, c.info.last_validation_loss = 2.4;
+        const auto rows = differences({&a, &b, &c});
+        const auto deltas = [&](const QString& name) {
+            return plain(std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+                             return row.name == name;
+                         })->deltas.join("; "));
+        };
+        QCOMPARE(deltas("Iteration, network time"), QString::fromUtf8("; 1.01 ×; 5.00 ×"));
+        QCOMPARE(deltas("Last validation loss"), QString("; +10.0 %; +20.0 %"));
     }
 
     /// Of more than two runs the best value of a row is marked, of equal ones none; what runs are called is no row.

@@ -41,13 +41,14 @@ const DifferenceRow* row(const std::vector<DifferenceRow>& rows, const QString& 
     return found == rows.end() ? nullptr : &*found;
 }
 
-QString plain(QString text) { return text.replace(QChar(0x2009), ' '); }
+QString plain(QString text) { return text.replace(QChar(0x2009), ' ').replace(QChar(0xa0), ' '); }
 
 QString words_of(const std::vector<RunData>& runs, RunId baseline, const std::string& metric, WorkAxis x) {
     std::vector<const RunData*> pointers;
     for (const auto& run : runs) pointers.push_back(&run);
     PointStore store;
-    return equal_words(pointers, baseline, metric, x, store);
+    const auto words = equal_words(pointers, baseline, metric, x, store);
+    return words.finding.isEmpty() ? words.details : words.finding + " | " + words.details;
 }
 
 }  // namespace
@@ -75,18 +76,21 @@ private Q_SLOTS:
     void words_say_what_is_equal() {
         const std::vector<RunData> runs{run_of(1, 3e12, 2e6), run_of(2, 2e12, 1e6)};
         QCOMPARE(plain(words_of(runs, 1, "validation_loss", WorkAxis::block_flops)),
-                 QStringLiteral("Equal block FLOPs. At 4.00 TFLOP, where run 2 ends, validation loss: run 1 not "
-                                "measured, run 2 3.00. To reach "
-                                "3.00, run 2 needs 0.667 × run 1's block FLOPs."));
+                 QStringLiteral("Equal block FLOPs; run 2 ends at 4.00 TFLOP. To reach 3.00: run 2 0.667 × run 1's."));
         QVERIFY(plain(words_of(runs, 1, "validation_loss", WorkAxis::network_time))
-                    .startsWith("Equal network time. At 20.0 s, validation loss: run 1 3.00, run 2 3.00."));
+                    .startsWith("At 20.0 s runs 1, 2 have the lowest validation loss, 3.00 | Equal network time. To "));
         QCOMPARE(words_of(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));
-        QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration)
-                    .startsWith("Equal iterations of 30 microbatches each. At iteration 2, training loss:"));
+        QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration).startsWith("At iteration 2 runs 1, 2 have the lowest "));
+        QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration).contains("Equal iterations of 30 microbatches each."));
+        auto apart = runs;
+        for (auto& metric : apart[1].metrics) metric.value *= 0.5;
+        QVERIFY2(plain(words_of(apart, 1, "validation_loss", WorkAxis::network_time))
+                     .startsWith("At 20.0 s run 2 has the lowest validation loss, 1.50; run 1: 3.00 | "),
+                 qPrintable(plain(words_of(apart, 1, "validation_loss", WorkAxis::network_time))));
         auto uneven = runs;
         uneven[1].iteration->microbatches = 60;
         QVERIFY(words_of(uneven, 1, "loss", WorkAxis::iteration)
-                    .startsWith("Equal iterations, but of 30 and 60 microbatches."));
+                    .contains("Equal iterations, but of 30 and 60 microbatches."));
         QVERIFY(words_of({runs[0]}, 1, "loss", WorkAxis::block_flops).isEmpty());
     }
 
@@ -97,7 +101,7 @@ private Q_SLOTS:
         panel.show_runs(snapshots({&full, &skip}), 1);
         panel.set_axis(WorkAxis::block_flops);
         QCOMPARE(panel.point_count(), 4 + 6);  // and validations
-        QVERIFY(panel.equal_text().startsWith("Equal block FLOPs. At "));
+        QVERIFY(panel.equal_text().contains("Equal block FLOPs; run 2 ends at "));
         panel.show_runs(snapshots({&full}));
         QVERIFY(panel.equal_text().isEmpty());
     }

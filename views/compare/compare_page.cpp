@@ -115,7 +115,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     empty_column->addStretch();
     connect(sweep, &QPushButton::clicked, this, &ComparePage::show_sweep);
 
-    curves_->set_metrics({"loss", "iteration_s", "idle_share", "bytes_sent"});
+    curves_->set_metrics({"loss", "bytes_sent"});
     auto* differences_tab = new QWidget;
     auto* rows = seamless_column(differences_tab);
     only_differing_->setChecked(true);

@@ -78,6 +78,11 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     row.name = name;
     row.is_metric = row.is_figure = true;
     const Number base = value(*runs.front());
+    // One way of saying it in all of a row: as soon as one run has many times the baseline's, all are told so.
+    const bool times = std::any_of(runs.begin(), runs.end(), [&](const RunData* run) {
+        const Number now = value(*run);
+        return now && base && *base > 0 && *now > 0 && change(*now / *base - 1).endsWith(QChar(0xd7));
+    });
     for (const auto* run : runs) {
         const Number now = value(*run);
         row.values << (now ? words(*now) : QString{});
@@ -85,8 +90,9 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
         const bool differs = run != runs.front() && now && base && *now != *base;
         row.deltas << (!differs                            ? QString{}
                        : kind.compared == Compared::points ? change_in_points(*now - *base)
-                       : *base != 0                        ? change(*now / *base - 1)
-                                                           : QStringLiteral("+") + words(*now));
+                       : *base == 0                        ? QStringLiteral("+") + words(*now)
+                       : times ? QObject::tr("%1\u2009\u00d7").arg(three_digits(*now / *base))
+                               : change(*now / *base - 1));
         row.verdicts.push_back(differs && is_sure ? verdict(*now, *base, kind.better) : Verdict::none);
     }
     row.best = best_of(runs, value, kind.better);

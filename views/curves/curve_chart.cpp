@@ -67,13 +67,41 @@ CurveChart::CurveChart(QWidget* parent)
             Q_EMIT left();
     });
     connect(plot_, &QCustomPlot::mouseDoubleClick, this, &CurveChart::all_wanted);
+    connect(plot_, &QCustomPlot::afterLayout, this, [this] {
+        const auto& rect = *plot_->axisRect();
+        if (rect.margins().left() > rect.minimumMargins().left()) Q_EMIT outgrown();
+    });
 }
 
 void CurveChart::leaveEvent(QEvent*) { Q_EMIT left(); }
 
+CurveChart::Gutters CurveChart::wanted_gutters() const {
+    auto& rect = *plot_->axisRect();
+    const auto lay_out = [&](const QMargins& least) {
+        rect.setMinimumMargins(least);
+        for (const auto phase :
+             {QCPLayoutElement::upPreparation, QCPLayoutElement::upMargins, QCPLayoutElement::upLayout})
+            plot_->plotLayout()->update(phase);
+        return rect.margins().left();
+    };
+    const QMargins kept = rect.minimumMargins();
+    const int left = lay_out({EndLabels::least_left, kept.top(), kept.right(), kept.bottom()});
+    lay_out(kept);
+    return {left, ends_->wanted_width()};
+}
+
+void CurveChart::set_gutters(const Gutters& gutters) {
+    const QMargins kept = plot_->axisRect()->minimumMargins();
+    const QMargins now{gutters.left, kept.top(), gutters.right, kept.bottom()};
+    if (now == kept) return;
+    plot_->axisRect()->setMinimumMargins(now);
+    plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
 void CurveChart::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     ends_->show_set(set_);
+    Q_EMIT outgrown();
 }
 
 void CurveChart::set_logarithmic(bool x, bool y) {

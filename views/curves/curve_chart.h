@@ -47,6 +47,14 @@ public:
         QVector<double> x, y;
     };
     const std::vector<Thinned>& thinned() const { return thinned_; }
+    /// Pixels left of its axes and right of them: figures, and last values.
+    struct Gutters {
+        int left = 0, right = 0;
+        bool operator==(const Gutters&) const = default;
+    };
+    Gutters wanted_gutters() const;
+    /// Keeps at least as much free there, as charts beside and beneath it do.
+    void set_gutters(const Gutters& gutters);
     QCustomPlot& plot() { return *plot_; }
 
 Q_SIGNALS:
@@ -54,6 +62,7 @@ Q_SIGNALS:
     void left();
     void moved();       ///< who looks chose what is in sight
     void all_wanted();  ///< a double-click
+    void outgrown();    ///< figures or last values take more than the gutters
 
 protected:
     void leaveEvent(QEvent*) override;

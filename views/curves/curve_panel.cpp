@@ -33,6 +33,23 @@ constexpr WorkAxis x_choices[] = {WorkAxis::iteration,   WorkAxis::microbatches,
 constexpr std::pair<const char*, double> smoothings[] = {
     {"None", 0}, {"Light", 0.6}, {"Medium", 0.9}, {"Strong", 0.97}};
 constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168;
+constexpr double pleasant_aspect = 1.8;  ///< width of a chart over its height
+
+/// So many charts a row that each is as near as can be to a pleasant shape, none lower than the least.
+int columns_of(int charts, QSize room) {
+    const int most = room.width() >= three_columns_from ? 3 : room.width() >= two_columns_from ? 2 : 1;
+    int best = std::min(most, charts);
+    double least = INFINITY;
+    for (int columns = 1; columns <= std::min(most, charts); ++columns) {
+        const int rows = (charts + columns - 1) / columns;
+        const double height = std::max(1, room.height()) / static_cast<double>(rows);
+        if (height < least_chart_height) continue;
+        const double off = std::abs(std::log(room.width() / columns / height / pleasant_aspect)) +
+                           (rows * columns > charts ? 0.5 : 0);  // a gap in the last row
+        if (off < least) least = off, best = columns;
+    }
+    return best;
+}
 
 QToolButton* menu_button(const QString& text, const QString& tip) {
     auto* button = new QToolButton;
@@ -57,12 +74,14 @@ CurvePanel::CurvePanel(QWidget* parent)
       grid_(new QGridLayout(grid_widget_)),
       scroll_(new QScrollArea(this)),
       empty_words_(words_label({}, "secondary")),
-      equal_(new QLabel(this)),
+      finding_(words_label({}, "heading")),
+      equal_(words_label({}, "secondary")),
       key_(new FlowKey(body_font(), this)),
       instead_(new QPushButton),
       empty_(new QWidget(this)) {
     auto* column = seamless_column(this);
     column->addWidget(controls());
+    column->addWidget(finding_);
     column->addWidget(equal_);
     column->addWidget(key_);
     column->addWidget(scroll_, 1);
@@ -74,10 +93,11 @@ CurvePanel::CurvePanel(QWidget* parent)
     scroll_->setWidgetResizable(true);
     scroll_->setFrameShape(QFrame::NoFrame);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    equal_->setWordWrap(true);
-    equal_->setProperty("role", "secondary");
-    equal_->setContentsMargins(size::gap, 0, size::gap, size::unit);
-    equal_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    finding_->setObjectName("curves_finding");
+    for (auto* label : {finding_, equal_}) {
+        label->setContentsMargins(size::gap, 0, size::gap, size::unit);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
     key_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     key_->setObjectName("curve_key");
     auto* middle = new QVBoxLayout(empty_);
@@ -207,6 +227,7 @@ void CurvePanel::make_charts() {
         auto* chart = new CurveChart;
         chart->setProperty("metric", action->data());
         connect(chart, &CurveChart::moved, this, [this, chart] { share_sight(*chart); });
+        connect(chart, &CurveChart::outgrown, this, &CurvePanel::align, Qt::QueuedConnection);
         connect(chart, &CurveChart::all_wanted, this, &CurvePanel::show_all);
         connect(chart, &CurveChart::hovered, this, [this](double x) { share_crosshair(x); });
         connect(chart, &CurveChart::left, this, [this] { share_crosshair({}); });
@@ -218,9 +239,7 @@ void CurvePanel::make_charts() {
 }
 
 void CurvePanel::arrange() {
-    const int most = width() >= three_columns_from ? 3 : width() >= two_columns_from ? 2 : 1;
-    const bool square = charts_.size() == 4 && most > 2;
-    const int columns = square ? 2 : std::min(most, static_cast<int>(charts_.size()));
+    const int columns = columns_of(static_cast<int>(charts_.size()), scroll_->isVisible() ? scroll_->size() : size());
     for (int i = 0; i < static_cast<int>(charts_.size()); ++i) {
         auto* chart = charts_[static_cast<std::size_t>(i)];
         chart->setMinimumHeight(charts_.size() > 1 ? least_chart_height : 0);
@@ -353,7 +372,7 @@ QString CurvePanel::key_text() const { return keyed_.join('\n'); }
 
 void CurvePanel::set_follows(bool follows) { follow_->setChecked(follows); }
 
-QString CurvePanel::equal_text() const { return equal_->text(); }
+QString CurvePanel::equal_text() const { return (finding_->text() + '\n' + equal_->text()).trimmed(); }
 
 int CurvePanel::point_count() const {
     int count = 0;
@@ -407,10 +426,23 @@ void CurvePanel::draw() {
     }
     show_key();
     const auto& first_choice = charts_.front()->set().choice;
-    equal_->setText(equal_words(shown_, baseline_, first_choice.metric, first_choice.x, points_));
-    equal_->setVisible(!equal_->text().isEmpty());
+    const auto words = equal_words(shown_, baseline_, first_choice.metric, first_choice.x, points_);
+    finding_->setText(words.finding);
+    equal_->setText(words.details);
+    for (auto* label : {finding_, equal_}) label->setVisible(!label->text().isEmpty());
     scroll_->setVisible(!empty);
     empty_->setVisible(empty);
+    align();
+}
+
+/// Axes that count the same begin and end below each other: the widest figures of one chart are room in all.
+void CurvePanel::align() {
+    CurveChart::Gutters most;
+    for (const auto* chart : charts_) {
+        const auto wanted = chart->wanted_gutters();
+        most = {std::max(most.left, wanted.left), std::max(most.right, wanted.right)};
+    }
+    for (auto* chart : charts_) chart->set_gutters(most);
 }
 
 }  // namespace skippipe

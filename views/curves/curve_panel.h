@@ -48,7 +48,7 @@ public:
     /// Draws the mean of runs that have that parameter in common, and the band that they fill; `name` as in
     /// `groupings`, anything else: every run has its own curve.
     void group_by(const QString& name);
-    /// The line under the controls; empty for fewer than two runs.
+    /// The lines under the controls, what was found and what is equal; empty for fewer than two runs.
     QString equal_text() const;
     /// Which line is which, above the charts: "Run 4, gpipe" a line; empty where one is alone.
     QString key_text() const;
@@ -75,6 +75,7 @@ private:
     void show_axis(WorkAxis axis);
     void make_charts();
     void arrange();
+    void align();
     void show_key();
     void share_sight(const CurveChart& moved);
     void share_crosshair(std::optional<double> x);
@@ -89,7 +90,7 @@ private:
     QWidget* grid_widget_;
     QGridLayout* grid_;
     QScrollArea* scroll_;
-    QLabel *empty_words_, *equal_;
+    QLabel *empty_words_, *finding_, *equal_;
     FlowKey* key_;
     QPushButton* instead_;
     QWidget* empty_;

@@ -12,7 +12,8 @@
 namespace skippipe {
 namespace {
 
-constexpr double thin_line = 1.75, thick_line = 3;
+constexpr double thin_line = 1.75;
+constexpr double thick_line = 4;  ///< the baseline's: its rim is seen where another lies on it
 
 /// Of one run; of several the axis says what discs are, since each run's colour is named beside its line.
 QString validation_words() { return QObject::tr("Validation"); }

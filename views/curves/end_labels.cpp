@@ -13,8 +13,8 @@ namespace skippipe {
 namespace {
 
 constexpr int least_width = 240;  ///< pixels of a chart that has room for them
-constexpr int least_left = 56;    ///< of the axis, so that charts beneath each other begin in one line
 constexpr int leader = 12, gap = 3;
+constexpr double faint = 0.45;  ///< of its colour
 
 /// Of several runs the discs are their lines' of the same colour.
 bool is_labelled(const Curve& curve) { return !curve.marks || curve.in_legend; }
@@ -103,26 +103,30 @@ void EndLabels::show_set(const CurveSet& set) {
         // A value in sight may be longer than the last one.
         width += metrics.horizontalAdvance(QStringLiteral("00")) + leader + gap;
     }
-    plot_.axisRect()->setMinimumMargins({least_left, 0, width, 0});
+    width_ = width;
+    const QMargins kept = plot_.axisRect()->minimumMargins();
+    plot_.axisRect()->setMinimumMargins({std::max(least_left, kept.left()), 0, std::max(width, kept.right()), 0});
     const std::size_t count = fits ? runs : 0;
-    while (texts_.size() > count) {
-        plot_.removeItem(texts_.back());
-        plot_.removeItem(leaders_.back());
-        texts_.pop_back();
-        leaders_.pop_back();
+    while (labels_.size() > count) {
+        for (QCPAbstractItem* item :
+             std::initializer_list<QCPAbstractItem*>{labels_.back().text, labels_.back().leader, labels_.back().reach})
+            plot_.removeItem(item);
+        labels_.pop_back();
     }
-    while (texts_.size() < count) {
-        auto* text = texts_.emplace_back(new QCPItemText(&plot_));
-        auto* line = leaders_.emplace_back(new QCPItemLine(&plot_));
-        text->position->setType(QCPItemPosition::ptAbsolute);
-        text->setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-        line->start->setType(QCPItemPosition::ptAbsolute);
-        line->end->setType(QCPItemPosition::ptAbsolute);
-        text->setClipToAxisRect(false);
-        line->setClipToAxisRect(false);
-        text->setSelectable(false);
-        line->setSelectable(false);
+    while (labels_.size() < count) labels_.push_back(make_label());
+}
+
+EndLabels::Label EndLabels::make_label() const {
+    const Label label{new QCPItemText(&plot_), new QCPItemLine(&plot_), new QCPItemLine(&plot_)};
+    label.text->position->setType(QCPItemPosition::ptAbsolute);
+    label.text->setPositionAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    for (auto* line : {label.leader, label.reach})
+        for (auto* end : {line->start, line->end}) end->setType(QCPItemPosition::ptAbsolute);
+    for (QCPAbstractItem* item : std::initializer_list<QCPAbstractItem*>{label.text, label.leader, label.reach}) {
+        item->setClipToAxisRect(false);
+        item->setSelectable(false);
     }
+    return label;
 }
 
 void EndLabels::place() {
@@ -132,31 +136,39 @@ void EndLabels::place() {
     std::vector<double> wanted;
     for (const auto& end : curve_ends(*set_, plot_.xAxis->range().lower, plot_.xAxis->range().upper)) {
         const double y = plot_.yAxis->coordToPixel(end.point.y);
-        if (!std::isfinite(y) || y < axes.top() || y > axes.bottom() || ends.size() == texts_.size()) continue;
+        if (!std::isfinite(y) || y < axes.top() || y > axes.bottom() || ends.size() == labels_.size()) continue;
         ends.push_back(end);
         wanted.push_back(y);
     }
     const QFontMetrics metrics(small_font());
     const double half = metrics.height() / 2.0;
     const auto places = spread(wanted, metrics.height() - 2, axes.top() + half, axes.bottom() - half);
-    for (std::size_t i = 0; i < texts_.size(); ++i) {
-        texts_[i]->setVisible(i < ends.size());
-        leaders_[i]->setVisible(i < ends.size());
-        if (i >= ends.size()) continue;
-        texts_[i]->setText(words_of(ends[i]));
-        texts_[i]->setFont(small_font());
-        texts_[i]->setColor(theme().text);
-        texts_[i]->position->setCoords(axes.right() + leader + gap, places[i]);
-        leaders_[i]->setPen(QPen(ends[i].curve->pen.color(), 1.5));
-        leaders_[i]->start->setCoords(axes.right() + 1, wanted[i]);
-        leaders_[i]->end->setCoords(axes.right() + leader, places[i]);
+    for (std::size_t i = 0; i < labels_.size(); ++i) {
+        const auto& [text, lead, reach] = labels_[i];
+        const bool is_seen = i < ends.size();
+        const double from = is_seen ? plot_.xAxis->coordToPixel(ends[i].point.x) + leader : 0;
+        text->setVisible(is_seen);
+        lead->setVisible(is_seen);
+        reach->setVisible(is_seen && from + leader < axes.right());
+        if (!is_seen) continue;
+        const QColor colour = ends[i].curve->pen.color();
+        text->setText(words_of(ends[i]));
+        text->setFont(small_font());
+        text->setColor(theme().text);
+        text->position->setCoords(axes.right() + leader + gap, places[i]);
+        lead->setPen(QPen(colour, 1.5));
+        lead->start->setCoords(axes.right() + 1, wanted[i]);
+        lead->end->setCoords(axes.right() + leader, places[i]);
+        reach->setPen(QPen(mix(theme().surface, colour, faint), 1, Qt::DotLine));
+        reach->start->setCoords(from, wanted[i]);
+        reach->end->setCoords(axes.right(), wanted[i]);
     }
 }
 
 QStringList EndLabels::words() const {
     std::vector<const QCPItemText*> seen;
-    for (const auto* text : texts_)
-        if (text->visible()) seen.push_back(text);
+    for (const auto& label : labels_)
+        if (label.text->visible()) seen.push_back(label.text);
     std::stable_sort(seen.begin(), seen.end(), [](const auto* a, const auto* b) {
         return a->position->pixelPosition().y() < b->position->pixelPosition().y();
     });

@@ -28,10 +28,13 @@ std::vector<double> spread(const std::vector<double>& wanted, double distance, d
 class EndLabels {
 public:
     static constexpr std::size_t most_labelled = 8;
+    static constexpr int least_left = 56;  ///< pixels of the axis: most figures fit
 
     explicit EndLabels(QCustomPlot& plot);
     /// Keeps room for them. `set` outlives what is drawn.
     void show_set(const CurveSet& set);
+    /// Pixels that they take right of the axes; 0: there are none.
+    int wanted_width() const { return width_; }
     /// From top to bottom: "3  3.42", of one run the value alone, "○ 3.40" of its validation.
     QStringList words() const;
     /// Once the plot has its size, before it is drawn.
@@ -43,8 +46,14 @@ private:
     QCustomPlot& plot_;
     const CurveSet* set_ = nullptr;
     bool names_runs_ = false;
-    std::vector<QCPItemText*> texts_;
-    std::vector<QCPItemLine*> leaders_;
+    int width_ = 0;
+    /// A last value, the line that leads to it, and a faint one from a curve that ends before the axes do.
+    struct Label {
+        QCPItemText* text;
+        QCPItemLine *leader, *reach;
+    };
+    Label make_label() const;
+    std::vector<Label> labels_;
 };
 
 }  // namespace skippipe

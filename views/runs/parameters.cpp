@@ -47,12 +47,20 @@ std::vector<Parameter> differing(const std::vector<const RunData*>& runs) {
     std::vector<Parameter> found;
     for (const auto& parameter : differing_parameters(experiments, plans)) {
         if (is_canvas_place(parameter.pointer)) continue;
-        found.push_back({parameter.pointer, place_words(parameter.pointer), {}});
+        auto& one = found.emplace_back(Parameter{parameter.pointer, place_words(parameter.pointer), {}});
+        QStringList unused(static_cast<qsizetype>(runs.size()));
         for (std::size_t i = 0; i < parameter.values.size(); ++i) {
             const auto& text = parameter.values[i];
-            found.back().values << (text ? words_of(nlohmann::ordered_json::parse(*text)) : QObject::tr("none"));
-            if (is_unused(parameter, i, runs[i]->plan)) found.back().values.back() = QObject::tr(without_it);
+            one.values << (text ? words_of(nlohmann::ordered_json::parse(*text)) : QObject::tr("none"));
+            if (!is_unused(parameter, i, runs[i]->plan)) continue;
+            unused[static_cast<qsizetype>(i)] =
+                QObject::tr("%1 in the experiment, but %2 visits all stages")
+                    .arg(one.values.back(), QString::fromStdString(runs[i]->info.planner));
+            one.values.back() = QStringLiteral("0");
         }
+        if (unused.join(QString{}).isEmpty()) continue;
+        one.details = unused;
+        if (one.values.count(one.values.front()) == one.values.size()) found.pop_back();
     }
     return found;
 }

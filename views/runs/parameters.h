@@ -18,7 +18,7 @@ struct Parameter {
 };
 
 /// What differs between the runs' experiments, canvas places left out; none for fewer than two runs. Of a run whose
-/// planner skips nothing the skip ratio is "0 (full pipeline)".
+/// planner skips nothing the skip ratio is 0, whatever its experiment says, which the details do.
 std::vector<Parameter> differing(const std::vector<const RunData*>& runs);
 /// Where three or more nodes or links differ in the same field, one parameter tells of all: "Memory of 12 nodes",
 /// "4 to 6", at the place of the first. Seconds and bytes with their units: "7 ms".

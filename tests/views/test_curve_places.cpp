@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where charts stand, and what stands beside their curves.
+#include <QtTest>
+
+#include "tests/views/curve_runs.h"
+#include "tests/views/snapshots.h"
+#include "views/curves/curve_panel.h"
+#include "views/curves/end_labels.h"
+#include "views/curves/plot.h"
+#include "views/runs/run_marks.h"
+#include "views/theme/flow_key.h"
+#include "views/theme/numbers.h"
+
+using namespace skippipe;
+
+class TestCurvePlaces : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void labels_do_not_touch() {
+        using Places = std::vector<double>;
+        QCOMPARE(spread({10, 50, 90}, 12, 0, 100), (Places{10, 50, 90}));
+        QCOMPARE(spread({50, 52, 48}, 10, 0, 100), (Places{50, 60, 40}));
+        QCOMPARE(spread({99, 98}, 12, 0, 100), (Places{100, 88}));
+        QCOMPARE(spread({5, 5, 5}, 60, 0, 100), (Places{0, 50, 100}));
+        QVERIFY(spread({}, 12, 0, 100).empty());
+    }
+
+    /// Of several runs their number and last value in sight, from top to bottom as the curves end; discs have none.
+    void curves_are_labelled_at_their_ends() {
+        const RunData first = run_of(1, 11), second = run_of(2, 5);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"loss"});
+        panel.show_runs(snapshots({&first, &second}), 1);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto& chart = *panel.charts()[0];
+        const auto label = [&](RunId run, std::size_t point) {
+            for (const auto& curve : chart.set().curves)
+                if (curve.run == run && !curve.marks)
+                    return QStringLiteral("%1  %2").arg(run).arg(three_digits(curve.points.at(point).y));
+            return QString{};
+        };
+        QTRY_COMPARE(chart.end_words(), (QStringList{label(2, 4), label(1, 10)}));
+        chart.set_x_range(6, 8);
+        QTRY_COMPARE(chart.end_words(), QStringList{label(1, 7)});  // the other has ended
+        QCOMPARE(panel.key_text(), QString("Run 1, gpipe\nRun 2, gpipe"));
+        panel.show_runs(snapshots({&first}));
+        QTRY_VERIFY(chart.end_words().contains(label(1, 10).section("  ", 1)));
+        QCOMPARE(chart.end_words().filter(QString::fromUtf8("○ ")).size(), 1);
+        QCOMPARE(panel.key_text(), QString("Training\nValidation"));  // above the chart, not over its curves
+        CurveChart narrow;
+        narrow.resize(200, 200);
+        narrow.show_set(chart.set(), false);
+        narrow.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&narrow));
+        narrow.plot().replot();
+        QVERIFY2(narrow.end_words().isEmpty(), "there is no room for them");
+        panel.set_metrics({"iteration_s"});
+        QVERIFY2(panel.key_text().isEmpty(), "one line needs no key");
+    }
+
+    /// An entry that has no more room in a line stands whole in the next one, its picture beside its words.
+    void a_key_keeps_pictures_beside_words() {
+        const RunData first = run_of(1, 4), second = run_of(2, 4), third = run_of(3, 4);
+        CurvePanel panel;
+        panel.resize(700, 400);
+        panel.show_runs(snapshots({&first, &second, &third}), 1);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto* key = static_cast<FlowKey*>(panel.findChild<QWidget*>("curve_key"));
+        QCOMPARE(key->words(), panel.key_text());
+        const auto one_line = key->places(2000);
+        const int three = one_line[2].right() + 1 + key->contentsMargins().right();
+        for (const auto& [width, lines] : {std::pair{three, 1}, {three - 1, 2}, {one_line[1].left() + 5, 3}}) {
+            const auto places = key->places(width);
+            QCOMPARE(places.back().top() / places[0].height() + 1, lines);
+            QCOMPARE(key->heightForWidth(width), places.back().bottom() + 1 + key->contentsMargins().bottom());
+            for (std::size_t i = 0; i < places.size(); ++i) {
+                QCOMPARE(places[i].size(), one_line[i].size());
+                QVERIFY(places[i].right() < width);
+                for (std::size_t j = 0; j < i; ++j) QVERIFY(!places[i].intersects(places[j]));
+            }
+        }
+        panel.resize(three - 1, 400);
+        QTRY_COMPARE(key->height(), key->heightForWidth(three - 1));
+        const auto places = key->places(key->width());
+        const QImage drawn = key->grab().toImage();
+        for (RunId run = 1; run <= 3; ++run) {  // its picture is where its entry begins
+            const QRect& place = places[static_cast<std::size_t>(run - 1)];
+            QCOMPARE(drawn.pixelColor(place.left() + 10, place.center().y()), run_pen(run, 1).color());
+        }
+    }
+
+    /// Charts of one axis begin and end below each other, whatever their figures take; also once one is zoomed.
+    void axes_stand_below_each_other() {
+        const RunData first = run_of(1, 11), second = run_of(2, 5);
+        CurvePanel panel;
+        panel.resize(900, 620);
+        panel.set_metrics({"loss", "bytes_sent", "iteration_s", "tokens_per_second"});
+        panel.show_runs(snapshots({&first, &second}), 1);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto gutters = [&] {
+            std::set<std::pair<int, int>> found;
+            for (auto* chart : panel.charts()) {
+                const QRect axes = chart->plot().axisRect()->rect();
+                found.insert({axes.left(), chart->width() - axes.right()});
+            }
+            return found;
+        };
+        QTRY_COMPARE(gutters().size(), 1U);
+        QVERIFY(gutters().begin()->second > 40);  // the longest last value fits
+        panel.charts()[1]->plot().yAxis->setRange(1'234'567, 1'234'570);
+        QTRY_COMPARE(gutters().size(), 1U);
+    }
+
+    /// As near to a pleasant shape as can be: two charts of a high page above each other, of a low one side by side.
+    void charts_are_neither_narrow_nor_low() {
+        const RunData run = run_of(1, 5);
+        CurvePanel panel;
+        panel.set_metrics({"loss", "iteration_s"});
+        panel.show_runs(snapshots({&run}));
+        panel.resize(820, 640);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto place = [&](std::size_t i) { return panel.charts()[i]->geometry().topLeft(); };
+        QTRY_VERIFY(place(1).y() > place(0).y() && place(1).x() == place(0).x());
+        panel.resize(820, 300);
+        QTRY_VERIFY(place(1).y() == place(0).y() && place(1).x() > place(0).x());
+    }
+
+    /// From a curve that ends early a faint line leads to its value.
+    void a_value_is_joined_to_its_curve() {
+        const RunData first = run_of(1, 11), second = run_of(2, 5);
+        CurvePanel panel;
+        panel.resize(700, 400);
+        panel.show_runs(snapshots({&first, &second}), 1);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto& plot = panel.charts()[0]->plot();
+        const auto joined = [&] {
+            int count = 0;
+            for (int i = 0; i < plot.itemCount(); ++i)
+                if (const auto* line = qobject_cast<QCPItemLine*>(plot.item(i)))
+                    count += line->visible() && line->pen().style() == Qt::DotLine;
+            return count;
+        };
+        QTRY_COMPARE(joined(), 1);  // the other one ends where the axes do
+    }
+};
+
+QTEST_MAIN(TestCurvePlaces)
+#include "test_curve_places.moc"
