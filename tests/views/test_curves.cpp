@@ -194,6 +194,8 @@ private Q_SLOTS:
         QCOMPARE(labels_of(AxisKind::whole_number, -2, 3), QStringList({"0", "1", "2", "3"}));
         QCOMPARE(labels_of(AxisKind::number, 5.59935, 5.59955).removeDuplicates(), 0);
         QCOMPARE(labels_of(AxisKind::number, 0, 2.4e6), QStringList({"0", "0.5 M", "1.0 M", "1.5 M", "2.0 M"}));
+        QCOMPARE(labels_of(AxisKind::bytes, 0, 2.4e6), QStringList({"0", "0.5 MB", "1.0 MB", "1.5 MB", "2.0 MB"}));
+        QCOMPARE(labels_of(AxisKind::bytes, 0, 300), QStringList({"0", "100 B", "200 B", "300 B"}));
     }
 
     void the_crosshair_says_what_every_run_has_there() {

@@ -163,6 +163,39 @@ private Q_SLOTS:
         shown.view.set_marked({});
         QCOMPARE(at(shown.view, 0.5, 1), theme().stage(1));
     }
+
+    /// A selected node stands out with whom it waits for, one that hardly holds it up does not.
+    void a_node_stands_out_with_whom_it_waits_for() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b", "c", "d"});
+        for (int lane = 0; lane < 4; ++lane)
+            data->add(Span{SpanKind::forward, NodeIndex(lane), -1, StageIndex(0), MicrobatchIndex(0), 0, 0, 2, 0}, 0, 0,
+                      lane);
+        const auto wait = [&](double begin_s, double end_s, IdleCause cause, int other) {
+            IdleGap gap{NodeIndex(0), cause, begin_s, end_s, MicrobatchIndex(0)};
+            gap.other = NodeIndex(other);
+            data->add(gap, 0);
+        };
+        wait(2, 8, IdleCause::replica, 1);
+        wait(8, 8.5, IdleCause::link, 2);
+        wait(8.5, 10, IdleCause::fill_drain, 3);
+        data->set_iterations({{0, 10, 10}});
+        data->finish();
+        QCOMPARE(with_awaited(*data, {0}, 0, 10), (std::vector{0, 1}));
+        QCOMPARE(with_awaited(*data, {0}, 7.8, 10), (std::vector{0, 2}));
+        QCOMPARE(with_awaited(*data, {3}, 0, 10), (std::vector{3}));
+        ShownTimeline shown(data, {932, 220});
+        Selection selected;
+        selected.nodes = {"a"};
+        shown.view.set_marked(selected);
+        for (const int lane : {0, 1}) QCOMPARE(at(shown.view, 0.5, lane), theme().stage(0));
+        for (const int lane : {2, 3}) QCOMPARE(at(shown.view, 0.5, lane), faint_stage(0));
+        selected.nodes = {"a", "c"};
+        shown.view.set_marked(selected);
+        QCOMPARE(at(shown.view, 0.5, 2), theme().stage(0));
+        shown.view.set_marked({});
+        QCOMPARE(at(shown.view, 0.5, 3), theme().stage(0));
+    }
 };
 
 QTEST_MAIN(TestFinding)

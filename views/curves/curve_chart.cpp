@@ -123,14 +123,17 @@ void CurveChart::style() {
         axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
         const bool time = is_x ? set_.x_is_time : set_.y_is_time;
         const bool whole = is_x && set_.choice.x == WorkAxis::iteration;
+        const bool bytes = !is_x && set_.choice.metric == "bytes_sent";
         axis->setTicker(ticker(logarithmic,
                                time    ? AxisKind::seconds
                                : whole ? AxisKind::whole_number
+                               : bytes ? AxisKind::bytes
                                        : AxisKind::number,
                                is_x));
         axis->setNumberFormat(logarithmic ? "gb" : "g");
         axis->setNumberPrecision(logarithmic ? 3 : 5);
-        const QString unit = time && logarithmic ? tr(" (s)") : QString{};  // powers of ten carry none
+        // Powers of ten carry no unit.
+        const QString unit = !logarithmic ? QString{} : time ? tr(" (s)") : bytes ? tr(" (bytes)") : QString{};
         axis->setLabel((is_x ? set_.x_label : set_.y_label) + unit);
     }
 }

@@ -46,7 +46,7 @@ std::span<const CurveMetric> curve_metrics() {
                                               {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
                                               {"iteration_s", "Iteration time", "Iteration (network time)"},
                                               {"idle_share", "Idle share", "Idle share of nodes' time (%)"},
-                                              {"bytes_sent", "Bytes sent", "Sent so far (bytes)"}};
+                                              {"bytes_sent", "Bytes sent", "Sent so far"}};
     return metrics;
 }
 

@@ -17,6 +17,10 @@ double PlainTicker::getTickStep(const QCPRange& range) {
 }
 
 QString PlainTicker::getTickLabel(double value, const QLocale&, QChar, int) {
+    if (kind_ == AxisKind::bytes) {
+        const QString words = number_tick(value, step_, largest_);
+        return words == QStringLiteral("0") ? words : words + (words.back().isDigit() ? "\u2009B" : "B");
+    }
     if (kind_ != AxisKind::seconds) return number_tick(value, step_, largest_);
     return tick(std::abs(value) < step_ / 2 ? 0 : value, step_);
 }

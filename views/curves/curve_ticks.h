@@ -6,7 +6,7 @@
 namespace skippipe {
 
 /// What an axis counts.
-enum class AxisKind { number, whole_number, seconds };
+enum class AxisKind { number, whole_number, seconds, bytes };
 
 /// Ticks of a linear axis: 1, 2 or 5 x 10^n apart, of seconds as clocks have them; labels that differ from tick to
 /// tick. `from_zero`: nothing is below 0.

@@ -155,9 +155,28 @@ SpanQuery read_query(std::string_view text, std::string& fault) {
     return QueryReader(text).read(fault);
 }
 
+std::vector<int> with_awaited(const TimelineData& data, const std::vector<int>& lanes, double begin_s, double end_s) {
+    constexpr double worth_following = 0.1;
+    std::map<int, double> seconds_for;
+    double all_s = 0;
+    for (const int lane : lanes)
+        data.visit_gaps(lane, begin_s, end_s, 0, [&](const LaneGap& gap) {
+            const double seconds = std::min(gap.end_s, end_s) - std::max(gap.start_s, begin_s);
+            all_s += seconds;
+            // Filling and draining waits for all that come before.
+            if (gap.cause != IdleCause::fill_drain && gap.other >= 0) seconds_for[gap.other] += seconds;
+        });
+    std::vector<int> wanted = lanes;
+    for (const auto& [other, seconds] : seconds_for)
+        if (seconds >= worth_following * all_s && !has(wanted, other) && at(other) < data.lanes().size())
+            wanted.push_back(other);
+    return wanted;
+}
+
 SpanFilter::SpanFilter(const TimelineData& data, SpanQuery query) : data_(data), query_(std::move(query)) {
     for (const auto& lane : data.lanes())
-        named_.push_back(query_.node.empty() || lane.name.find(query_.node) != std::string::npos);
+        named_.push_back((query_.node.empty() || lane.name.find(query_.node) != std::string::npos) &&
+                         (query_.lanes.empty() || has(query_.lanes, static_cast<int>(named_.size()))));
 }
 
 bool SpanFilter::stage_fits(int lane, int stage) const {

@@ -16,7 +16,8 @@ struct SpanQuery {
     std::vector<SpanKind> kinds;    ///< any of them; empty and no causes: every kind
     std::vector<IdleCause> causes;  ///< waits of these causes
     std::optional<int> microbatch, iteration, stage;
-    std::string node;  ///< part of a lane's name
+    std::string node;        ///< part of a lane's name
+    std::vector<int> lanes;  ///< any of them; empty: every lane
     double least_s = 0, most_s = std::numeric_limits<double>::infinity();
     bool operator==(const SpanQuery&) const = default;
 };
@@ -25,6 +26,9 @@ struct SpanQuery {
 /// waits, numbers of microbatches (m12, microbatch 12), stages and iterations (counted from 1, as they are shown),
 /// lengths (>1s, <20ms), and else parts of a node's name. `fault` says which word could not be understood.
 SpanQuery read_query(std::string_view text, std::string& fault);
+
+/// Those lanes, and of the nodes that they wait for between two times those that at least a tenth of it is for.
+std::vector<int> with_awaited(const TimelineData& data, const std::vector<int>& lanes, double begin_s, double end_s);
 
 /// Tells of the spans and waits of a timeline whether they fit a query.
 class SpanFilter {

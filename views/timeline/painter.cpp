@@ -24,7 +24,9 @@ ImU32 faded(ImU32 colour, double strength) {
 TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, ImDrawList& list)
     : view_(view), atlas_(atlas), list_(list), theme_(theme()), scale_(view.scale()), stack_(view.stack()) {
     looks_for_ = view.found_ != nullptr && !view.found_->spans.empty();
-    const SpanQuery& query = looks_for_ ? view.found_->query : view.marked_spans_;
+    SpanQuery query = looks_for_ ? view.found_->query : view.marked_spans_;
+    if (const auto marked = view.marked_lanes(); query == SpanQuery{} && !marked.empty())
+        query.lanes = with_awaited(*view.data_, marked, scale_.begin, scale_.end);
     if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);
     names_microbatch_ = query.microbatch.has_value();
     for (std::size_t c = 0; c < idle_causes; ++c) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <QFontMetricsF>
@@ -173,13 +174,20 @@ void TimelineView::set_moment(std::optional<double> seconds) {
     request_frame();
 }
 
-std::vector<int> TimelineView::counted_lanes() const {
-    std::vector<int> all, marked;
-    for (int lane = 0; lane < static_cast<int>(data_->lanes().size()); ++lane) {
-        all.push_back(lane);
+std::vector<int> TimelineView::marked_lanes() const {
+    std::vector<int> marked;
+    if (data_ == nullptr || marked_nodes_.empty()) return marked;
+    for (int lane = 0; lane < static_cast<int>(data_->lanes().size()); ++lane)
         if (marked_nodes_.contains(data_->lanes()[static_cast<std::size_t>(lane)].name)) marked.push_back(lane);
-    }
-    return marked.empty() ? all : marked;
+    return marked;
+}
+
+std::vector<int> TimelineView::counted_lanes() const {
+    std::vector<int> lanes = marked_lanes();
+    if (!lanes.empty()) return lanes;
+    lanes.resize(data_->lanes().size());
+    std::iota(lanes.begin(), lanes.end(), 0);
+    return lanes;
 }
 
 const CounterProfile& TimelineView::counters_in_sight() const {

@@ -79,7 +79,8 @@ public:
     void set_moment(std::optional<double> seconds);
     /// Whose stages lanes say: the moment that other views show, where it is in sight, else the left edge.
     double moment_in_sight() const;
-    /// Marks the lanes of the selected nodes; spans of another microbatch or stage than the selected one are faint.
+    /// Marks the lanes of the selected nodes; spans of another microbatch or stage than the selected one are faint,
+    /// and where only nodes are selected those of lanes that they do not wait for.
     void set_marked(const Selection& selection);
     /// Marks what was found in the overview; all else is faint then, whatever is selected.
     void set_found(std::shared_ptr<const FoundSpans> found);
@@ -160,6 +161,7 @@ private:
     void take_area(TimelineArea area);
     void measure_names();
     void give_up_drag();
+    std::vector<int> marked_lanes() const;
     std::vector<int> counted_lanes() const;
     /// Strips that are drawn: that of GPUs only where some were read.
     std::size_t counter_count() const { return data_ && !data_->gpu_use().empty() ? counter_kinds : counter_kinds - 1; }
