@@ -389,6 +389,8 @@ private Q_SLOTS:
             remedy.mend(mended);
             QVERIFY2(first_error(validate(mended)) == nullptr, qPrintable(remedy.words));
         }
+        QCOMPARE(w->design_page().problems().currentRow(), 0);
+        QTRY_COMPARE(bar->findChild<QLabel*>()->text(), QString("Mend %1:").arg(id));
         // Where they would be cut short beside each other they stand one below the other.
         w->resize(1024, 700);
         auto* strip = w->design_page().plan_timeline().parentWidget()->findChild<RemedyBar*>();
@@ -403,6 +405,40 @@ private Q_SLOTS:
         // What no edit of the window mends has no button.
         QVERIFY(remedies_for(Fault{.pointer = "/nowhere", .what = "?"}, six_in_two_regions()).empty() ||
                 first_error(validate(six_in_two_regions())) == nullptr);
+    }
+
+    /// Regions without a link between them are told as such, and linked by the first button.
+    void regions_that_are_apart_are_linked_by_a_button() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.topology.links.clear();
+        e.pipeline.stages = 6;
+        w->document().start_new(e);
+        auto* bar = w->design_page().plan_timeline().parentWidget()->findChild<RemedyBar*>();
+        QTRY_VERIFY_WITH_TIMEOUT(bar->findChild<QPushButton*>() != nullptr, patient_ms);
+        QVERIFY2(w->design_page().figures().toolTip().contains("region-1 and region-2 are not linked"),
+                 qPrintable(w->design_page().figures().toolTip()));
+        const auto buttons = bar->findChildren<QPushButton*>();
+        QCOMPARE(buttons.size(), 1);  // to link everything would be the same
+        QCOMPARE(buttons.front()->text(), QString("Link region-1 and region-2"));
+        buttons.front()->click();
+        QVERIFY(are_linked(w->document().experiment(), "region-1", "region-2"));
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+    }
+
+    /// What is wrong with the text of a file alone is mended in its field: no button seems to do it.
+    void faults_of_a_file_have_no_buttons() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.stages = 9;
+        w->document().open({"x.json", e, {{"/seed", "-1 is out of range", "", ""}}});
+        auto& problems = w->design_page().problems();
+        auto* bar = problems.parentWidget()->findChild<RemedyBar*>();
+        QVERIFY(problems.item(0)->text().startsWith("Seed") && problems.count() > 1);
+        problems.setCurrentRow(problems.count() - 1);
+        QTRY_VERIFY_WITH_TIMEOUT(bar->findChild<QPushButton*>() != nullptr, patient_ms);
+        problems.setCurrentRow(0);
+        QTRY_VERIFY(bar->findChild<QPushButton*>() == nullptr && !bar->isVisibleTo(bar->parentWidget()));
     }
 };
 

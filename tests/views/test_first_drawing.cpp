@@ -9,7 +9,9 @@
 #include "plugins/planners/all.h"
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
+#include "views/theme/empty_note.h"
 #include "views/topology/edits.h"
+#include "views/topology/first_steps.h"
 
 using namespace skippipe;
 
@@ -75,6 +77,7 @@ private Q_SLOTS:
         QVERIFY2(is_whole(), "none of it is cut off");
         w->resize(1024, 700);
         QTRY_VERIFY2(is_whole(), "nor in a small window");
+        QCOMPARE(button("first_step_1")->property("role").toString(), QString("accent"));
         press("first_step_3");
         QCOMPARE(w->focusWidget()->objectName(), QString("stages"));
         press("first_step_1");
@@ -104,6 +107,55 @@ private Q_SLOTS:
         press("next_step");
         QCOMPARE(topology.links.size(), std::size_t{1});
         QVERIFY(!steps->isVisible());
+    }
+
+    /// Nothing is red before anything is drawn, and every pane without a plan has one sentence and one button.
+    void empty_panes_lead_on() {
+        auto w = window();
+        w->open_template({});
+        auto& page = w->design_page();
+        const auto notes = page.findChildren<EmptyNote*>();
+        QCOMPARE(notes.size(), 4);
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), patient_ms);
+        QCOMPARE(page.bottom().tabText(1), QString("Problems"));
+        QVERIFY(page.bottom().tabIcon(1).isNull());
+        QVERIFY(!page.failure_axis().isVisible() && !page.figures().isVisible());
+        see_tab(page.stages());
+        QVERIFY(!page.stages().button().isVisible());
+        for (auto* note : notes) {
+            QVERIFY2(note->words().contains("appears here once there is a plan"), qPrintable(note->words()));
+            QCOMPARE(note->button().text(), QString("Add a region of three"));
+            page.bottom().setCurrentWidget(note->parentWidget());
+            QVERIFY(note->isVisible());
+        }
+        notes.front()->button().click();
+        QCOMPARE(w->document().experiment().topology.nodes.size(), std::size_t{3});
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        for (auto* note : notes) {
+            page.bottom().setCurrentWidget(note->parentWidget());
+            QTRY_VERIFY_WITH_TIMEOUT(note->isHidden(), patient_ms);
+        }
+        page.bottom().setCurrentIndex(0);
+        QVERIFY(page.failure_axis().isVisible() && page.figures().isVisible());
+        // Of what cannot be planned it shows why.
+        w->document().start_new(six_in_two_regions());
+        w->document().edit("Too many", [](Experiment& e) { e.pipeline.stages = 60; });
+        w->document().start_new(w->document().experiment());
+        QTRY_COMPARE_WITH_TIMEOUT(page.stages().note().button().text(), QString("Show problems"), patient_ms);
+        page.stages().note().button().click();
+        QVERIFY(page.problems().isVisible());
+        QVERIFY(page.bottom().tabText(1).startsWith("Problems (") && !page.bottom().tabIcon(1).isNull());
+    }
+
+    /// The regions of a network that has none but these are linked by the next step.
+    void the_next_step_links_regions() {
+        auto e = six_in_two_regions();
+        e.topology.links.clear();
+        QCOMPARE(next_step(e).button, QString("Link region-1 and region-2"));
+        add_node(e, {900, 0}, add_region(e, {900, 0}));
+        QCOMPARE(next_step(e).button, QString("Link the regions"));
+        add_node(e, {1200, 0});
+        QCOMPARE(next_step(e).button, QString("Link all"));
     }
 
     /// Keys alone, as README has it: ten to a first plan of two linked regions.

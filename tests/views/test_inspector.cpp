@@ -307,6 +307,53 @@ private Q_SLOTS:
         QVERIFY(has_keys("memory_microbatches"));
     }
 
+    /// Of a file with faults each field says what the file has; what is wrong as it stands is said as well.
+    void what_is_wrong_stands_under_its_field() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 6; ++i) add_node(e, {100.0 * i, 0}, "home");
+        add_region(e, {});
+        e.topology.regions.front().id = "home";
+        e.pipeline.stage_sizes = {1, 1};
+        const Fault of_file{"/pipeline/microbatches", "\"many\" is not a whole number", "", ""};
+        document.open({"x.json", e, {of_file}});
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        inspector.resize(340, 500);
+        inspector.show();
+        QVERIFY(QTest::qWaitForWindowActive(&inspector));
+        const auto said = [&](const QString& key) {
+            auto* line = inspector.widget()->findChild<QLabel*>(key + "_fault");
+            const bool is_marked = inspector.widget()->findChild<QWidget*>(key)->property("faulty").toBool();
+            return line->isHidden() != is_marked ? line->isHidden() ? QString{} : line->text() : QString("?");
+        };
+        QCOMPARE(said("microbatches"), QString("In the file: \"many\" is not a whole number. Shown is 30"));
+        QCOMPARE(said("seed"), QString());
+        QVERIFY2(said("stage_sizes").contains("2 sizes for 6 stages"), qPrintable(said("stage_sizes")));
+        QVERIFY2(inspector.widget()->findChild<QWidget*>("stage_sizes")->isVisible(), "its section opens");
+        // Another value answers the file; undone, it is asked again.
+        document.edit("a", [](Experiment& x) { x.pipeline.microbatches = 12; });
+        QCOMPARE(said("microbatches"), QString());
+        QVERIFY(std::find(document.faults().begin(), document.faults().end(), of_file) == document.faults().end());
+        document.undo_stack().undo();
+        QVERIFY(said("microbatches").contains("many"));
+        document.edit("b", [](Experiment& x) { x.pipeline.stage_sizes.clear(); });
+        QCOMPARE(said("stage_sizes"), QString());
+        // What was typed and refused goes before it, and leaves it behind.
+        auto* line = inspector.widget()->findChild<QLineEdit*>("microbatches");
+        type(line, "few");
+        QVERIFY2(said("microbatches").contains("\"few\""), qPrintable(said("microbatches")));
+        QTest::keyClick(line, Qt::Key_Escape);
+        QVERIFY(said("microbatches").contains("many"));
+        // Of a node, where that is shown.
+        document.edit("c", [](Experiment& x) { x.topology.nodes[1].region = "nowhere"; });
+        selection.select({.nodes = {"node-1"}});
+        QCOMPARE(said("region"), QString());
+        selection.select({.nodes = {"node-2"}});
+        QVERIFY2(said("region").contains("nowhere"), qPrintable(said("region")));
+    }
+
     /// A text that is longer than its field ends in an ellipsis while nobody is in it, drawn as other texts are.
     void long_texts_end_in_an_ellipsis() {
         QWidget window;

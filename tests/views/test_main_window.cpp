@@ -56,7 +56,7 @@ private Q_SLOTS:
         QTRY_VERIFY(rows->sizes().back() > 0.35 * rows->height() && rows->sizes().back() < 0.5 * rows->height());
         rows->setSizes({200, 600});  // with room for both the axis has what it would like
         QTRY_COMPARE(axis.height(), axis.sizeHint().height());
-        QVERIFY(is_named());
+        QTRY_VERIFY(is_named());
     }
 
     void a_new_document_plans_its_reductions() {

@@ -50,6 +50,46 @@ private Q_SLOTS:
         QCOMPARE(document.undo_stack().count(), 5);
     }
 
+    /// Regions' names are seen whole when all is brought into sight; what hides some of it brings it back there.
+    void all_is_in_sight_with_its_names() {
+        Document document;
+        Experiment e;
+        for (int r = 0; r < 2; ++r) {
+            const Point at{300.0 * r, 900.0 * r};
+            add_node(e, at, add_region(e, at));
+        }
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyView view(document, selection, true);
+        view.resize(800, 400);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const auto is_seen = [&] {
+            const auto& scene = view.scene_model();
+            const QRectF seen = view.mapToScene(view.viewport()->rect()).boundingRect();
+            return seen.contains(scene.things_box() | scene.names_box(view.transform().m11()));
+        };
+        QVERIFY(is_seen());
+        view.resize(800, 360);
+        QVERIFY2(is_seen(), "a tenth lower");
+        const QTransform before = view.transform();
+        view.resize(800, 400);
+        QVERIFY2(view.transform() == before, "more room moves nothing");
+    }
+
+    void a_link_leads_over_others() {
+        Experiment e;
+        QVERIFY(!unlinked_regions(e));
+        for (int r = 0; r < 3; ++r) add_node(e, {}, add_region(e, {}));
+        QVERIFY(unlinked_regions(e) == std::pair(std::string("region-1"), std::string("region-2")));
+        add_link(e, "region-1", "region-3");
+        QVERIFY(unlinked_regions(e) == std::pair(std::string("region-1"), std::string("region-2")));
+        add_link(e, "region-3", "region-2");
+        QVERIFY(!unlinked_regions(e));
+        add_region(e, {});
+        QVERIFY2(!unlinked_regions(e), "it has no node");
+    }
+
     void a_drag_moves_on_the_grid_as_one_command() {
         Document document;
         Experiment e;

@@ -23,6 +23,20 @@ int stages_for(const Experiment& experiment, int most) {
     while (stages > 1 && experiment.model.blocks % stages != 0) --stages;
     return stages;
 }
+
+/// Faults whose field still is what it was read as: what was typed instead answers them.
+Faults unanswered(const Faults& faults, const Experiment& as_read, const Experiment& now) {
+    if (faults.empty() || as_read == now) return faults;
+    const auto before = to_json(as_read), after = to_json(now);
+    Faults left = faults;
+    std::erase_if(left, [&](const Fault& fault) {
+        if (!fault.pointer.starts_with('/')) return false;  // of the whole text
+        const nlohmann::ordered_json::json_pointer place(fault.pointer);
+        return after.contains(place) && !after[place].is_object() &&
+               (!before.contains(place) || before[place] != after[place]);
+    });
+    return left;
+}
 }  // namespace
 
 /// One change of the document as the values before and after.
@@ -107,7 +121,7 @@ void Document::set(const Experiment& experiment) {
 }
 
 void Document::check() {
-    Faults faults = file_faults_;
+    Faults faults = unanswered(file_faults_, as_read_, experiment_);
     for (auto& fault : validate(experiment_))
         if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(std::move(fault));
     if (faults == faults_) return;
@@ -117,6 +131,7 @@ void Document::check() {
 
 void Document::start(Experiment experiment, std::filesystem::path file, Faults file_faults) {
     file_faults_ = std::move(file_faults);
+    as_read_ = experiment;
     file_ = std::move(file);
     recovered_ = false;
     most_stages_ = 0;
@@ -165,6 +180,10 @@ void Document::save(const std::filesystem::path& file) {
     stack_.setClean();
     check();
     Q_EMIT file_changed();
+}
+
+bool Document::is_of_file(const Fault& fault) const {
+    return std::find(file_faults_.begin(), file_faults_.end(), fault) != file_faults_.end();
 }
 
 void Document::recover(Experiment experiment, const std::filesystem::path& file) {

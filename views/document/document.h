@@ -31,7 +31,8 @@ public:
     ~Document() override;
 
     const Experiment& experiment() const { return experiment_; }
-    /// Faults of the file as it was read (kept until the first save) and of the document as it stands.
+    /// Faults of the file as it was read (kept until the first save, or another value in their field) and of the
+    /// document as it stands.
     const Faults& faults() const { return faults_; }
     /// Texts that fields refused: they are no part of the experiment, but nothing should be launched past them.
     Faults refusals() const;
@@ -63,6 +64,8 @@ public:
     const std::filesystem::path& file() const { return file_; }
     bool is_modified() const { return recovered_ || !stack_.isClean(); }
     bool file_has_faults() const { return !file_faults_.empty(); }
+    /// Whether only the file's text shows that fault: the document has another value there.
+    bool is_of_file(const Fault& fault) const;
 
 Q_SIGNALS:
     void replacing();  ///< another document comes: nothing of this one is selected any more
@@ -79,6 +82,7 @@ private:
     void start(Experiment experiment, std::filesystem::path file, Faults file_faults);
 
     Experiment experiment_;
+    Experiment as_read_;  ///< what a file with faults was understood as
     Faults faults_, file_faults_;
     std::map<QString, QString> refused_;
     QUndoStack stack_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/inspector/form.h"
 
+#include <utility>
+
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFileDialog>
@@ -12,7 +14,6 @@
 #include <QSignalBlocker>
 #include <QStyle>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "views/theme/elided_edit.h"
 #include "views/theme/theme.h"
@@ -100,11 +101,6 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
     line->setPlaceholderText(placeholder);
     const QString tip = tip_of(info);
     editor->setToolTip(tip);
-    auto* fault = new QLabel;
-    fault->setObjectName(QString::fromUtf8(key) + "_fault");
-    fault->setProperty("role", "small");
-    fault->setWordWrap(true);
-    fault->setStyleSheet(QStringLiteral("color:%1").arg(theme().bad.name()));
     connect(line, &QLineEdit::editingFinished, this,
             [this, name = std::string(key), info, line, editor, commit = std::move(commit)] {
                 if (!line->isModified() && qobject_cast<QComboBox*>(editor) == nullptr) return;
@@ -125,18 +121,22 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
         line->setModified(false);
         show_fault(name, {});
     });
-    auto* field = new QWidget;
-    auto* column = new QVBoxLayout(field);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(2);
-    column->addWidget(info.file ? with_chooser(key, line) : editor);
-    column->addWidget(fault);
-    fault->hide();
-    rows_->addRow(label(key, info, editor), field);
+    rows_->addRow(label(key, info, editor), info.file ? with_chooser(key, line) : editor);
+    add_fault_line(key);
     editors_[key] = editor;
-    faults_[key] = fault;
     values_[key] = value;
     placeholders_[key] = placeholder;
+}
+
+void FormRows::add_fault_line(const char* key) {
+    auto* fault = new QLabel;
+    fault->setObjectName(QString::fromUtf8(key) + "_fault");
+    fault->setProperty("role", "small");
+    fault->setWordWrap(true);
+    fault->setStyleSheet(QStringLiteral("color:%1").arg(theme().bad.name()));
+    fault->hide();
+    faults_[key] = fault;
+    rows_->addRow(fault);
 }
 
 /// The line with a button beside it that asks for a file, or for a folder.
@@ -168,11 +168,34 @@ QWidget* FormRows::with_chooser(const char* key, QLineEdit* line) {
 }
 
 void FormRows::show_fault(const std::string& key, const QString& what) {
-    QLabel* fault = faults_.at(key);
-    mark(editors_.at(key), !what.isEmpty());
-    fault->setText(what);
-    fault->setVisible(!what.isEmpty());
+    what.isEmpty() ? refused_.erase(key) : (refused_[key] = what, 0);
+    say_fault(key);
     Q_EMIT refused(QString::fromStdString(key), what);
+}
+
+/// What was typed goes before what is there.
+void FormRows::say_fault(const std::string& key) {
+    const QString what = is_refused(key) ? refused_.at(key) : wrong_.contains(key) ? wrong_.at(key) : QString{};
+    mark(editors_.at(key), !what.isEmpty());
+    const auto fault = faults_.find(key);
+    if (fault == faults_.end()) return;
+    fault->second->setText(what);
+    fault->second->setVisible(!what.isEmpty());
+}
+
+bool FormRows::is_refused(const std::string& key) const { return refused_.contains(key); }
+
+void FormRows::show_wrong(const std::map<std::string, QString>& wrong) {
+    if (wrong == wrong_) return;
+    const auto before = std::exchange(wrong_, wrong);
+    for (const auto* words : {&before, &std::as_const(wrong_)})
+        for (const auto& [key, what] : *words)
+            if (editors_.contains(key)) say_fault(key);
+}
+
+QString FormRows::shown_value(const std::string& key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() || found->second == mixed_value ? QString{} : found->second;
 }
 
 void FormRows::add_choice(const char* key, const Info& info, const QStringList& names, const QString& value,
@@ -185,6 +208,7 @@ void FormRows::add_choice(const char* key, const Info& info, const QStringList& 
     box->setToolTip(tip_of(info));
     connect(box, &QComboBox::textActivated, this, [commit = std::move(commit)](const QString& text) { commit(text); });
     rows_->addRow(label(key, info, box), box);
+    add_fault_line(key);
     editors_[key] = box;
 }
 
@@ -194,12 +218,13 @@ void FormRows::add_switch(const char* key, const Info& info, bool value, std::fu
     box->setToolTip(tip_of(info));
     connect(box, &QCheckBox::clicked, this, [commit = std::move(commit)](bool on) { commit(on); });
     rows_->addRow(label(key, info, box), box);
+    add_fault_line(key);
     editors_[key] = box;
 }
 
 void FormRows::show_mixed(const char* key) {
     QWidget* editor = FormRows::editor(key);
-    if (editor == nullptr || editor->property("faulty").toBool()) return;
+    if (editor == nullptr || is_refused(key)) return;
     values_[key] = mixed_value;
     const QSignalBlocker quiet(editor);
     auto* line = qobject_cast<QLineEdit*>(editor);
@@ -222,11 +247,10 @@ void FormRows::refresh(const char* key, const QString& value) {
         if (auto* box = qobject_cast<QComboBox*>(editor)) line = box->lineEdit();
         if (line != nullptr) line->setPlaceholderText(placeholders_[key]);
     }
-    const bool faulty = editor != nullptr && editor->property("faulty").toBool();
     // A refused text stays to be corrected until its own value changes elsewhere.
-    if (faulty && values_[key] == value) return;
+    if (is_refused(key) && values_[key] == value) return;
     values_[key] = value;
-    if (faulty) show_fault(key, {});
+    if (is_refused(key)) show_fault(key, {});
     if (auto* box = qobject_cast<QComboBox*>(editor)) {
         if (box->isEditable() && box->lineEdit()->isModified()) return;
         const QSignalBlocker quiet(box);
@@ -291,7 +315,6 @@ void FormRows::replace_editor(const std::string& key, QWidget* own) {
     rows_->removeWidget(before);
     rows_->setWidget(row, QFormLayout::FieldRole, own);
     editors_[key] = own;
-    faults_.erase(key);
     delete before;
 }
 

@@ -45,6 +45,10 @@ public:
     void set_row_visible(QWidget* value, bool on);
     /// Words under the row of that field, or under all rows.
     void add_note(QWidget* note, const std::string& below = {});
+    /// What is wrong with values as they stand, by fields: said under each, whose edge shows it.
+    void show_wrong(const std::map<std::string, QString>& wrong);
+    /// What a field of text shows of the document.
+    QString shown_value(const std::string& key) const;
     /// That field is edited by this instead, which follows its value by itself.
     void replace_editor(const std::string& key, QWidget* own);
     /// Property of an editor: what its field means and may be, in words.
@@ -58,6 +62,10 @@ Q_SIGNALS:
 
 private:
     void show_fault(const std::string& key, const QString& what);
+    void say_fault(const std::string& key);
+    bool is_refused(const std::string& key) const;
+    /// A line below the last row, across it, for what is wrong.
+    void add_fault_line(const char* key);
     QWidget* with_chooser(const char* key, QLineEdit* line);
     QWidget* label(const char* key, const Info& info, QWidget* editor);
     /// Of that field; -1: it has none.
@@ -67,6 +75,8 @@ private:
     std::map<std::string, QLabel*> faults_;
     std::map<std::string, QString> values_;
     std::map<std::string, QString> placeholders_;
+    std::map<std::string, QString> refused_;  ///< why the text in the field is none of its values
+    std::map<std::string, QString> wrong_;    ///< why its value is none that can be planned
 };
 
 /// A form over one part of the document, or over several that are edited together. `locate` finds it in an

@@ -27,6 +27,36 @@
 namespace skippipe {
 namespace {
 
+/// The field of what is shown that a JSON pointer speaks of: of its own part, else of any that has such a field.
+struct FoundField {
+    FormRows* form = nullptr;  ///< null: there is none
+    std::string key;
+    bool is_part = false;
+};
+
+FoundField field_of(const QString& pointer, const QWidget& shown) {
+    QStringList names;
+    for (const auto& name : pointer.split('/', Qt::SkipEmptyParts)) {
+        bool is_number = false;
+        name.toInt(&is_number);
+        if (!is_number) names << name;
+    }
+    if (names.isEmpty()) return {};
+    FoundField field{nullptr, names.takeLast().toStdString(), false};
+    const QString part = names.isEmpty() ? QStringLiteral("experiment") : names.last();
+    for (auto* form : shown.findChildren<FormRows*>()) {
+        const bool is_part = form->objectName() == part;
+        if (form->editor(field.key) != nullptr && (field.form == nullptr || is_part))
+            field.form = form, field.is_part = is_part;
+    }
+    return field;
+}
+
+/// The same node, link, region or failure, or nothing of these.
+bool same_thing(const Selection& a, const Selection& b) {
+    return a.nodes == b.nodes && a.regions == b.regions && a.links == b.links && a.failure == b.failure;
+}
+
 struct KeysOf {
     std::set<std::string> keys;
     template <class Value>
@@ -61,6 +91,7 @@ Inspector::Inspector(Document& document, SelectionModel& selection, FailureEdito
     // What was typed into another document, or into this one before it was opened again, is gone with it.
     connect(&document, &Document::replaced, this, &Inspector::rebuild);
     rebuild();
+    connect(&document, &Document::faults_changed, this, &Inspector::mark_faults);
 }
 
 Inspector::~Inspector() {
@@ -133,6 +164,7 @@ void Inspector::rebuild() {
         show_experiment();
     column_->addStretch();
     setWidget(content);
+    mark_faults();
     if (shown_.section('/', 0, 0) == kept) {
         content->adjustSize();
         verticalScrollBar()->setValue(scrolled);
@@ -191,24 +223,39 @@ void Inspector::resizeEvent(QResizeEvent* event) {
 }
 
 void Inspector::show_field(const QString& pointer) {
-    QStringList names;
-    for (const auto& name : pointer.split('/', Qt::SkipEmptyParts)) {
-        bool is_number = false;
-        name.toInt(&is_number);
-        if (!is_number) names << name;
-    }
-    if (names.isEmpty()) return;
-    const std::string key = names.takeLast().toStdString();
-    QWidget* editor = nullptr;
-    for (const auto* form : widget()->findChildren<FormRows*>()) {
-        auto* found = form->editor(key);
-        const bool is_part = !names.isEmpty() && form->objectName() == names.last();
-        if (found != nullptr && (editor == nullptr || is_part)) editor = found;
-    }
-    if (editor == nullptr) return;
-    for (const QWidget* at = editor; at != widget(); at = at->parentWidget())
-        if (const auto found = sections_.find(at); found != sections_.end()) found->second->setChecked(true);
+    const FoundField field = field_of(pointer, *widget());
+    if (field.form == nullptr) return;
+    auto* editor = field.form->editor(field.key);
+    open_sections_of(editor);
     editor->setFocus();
+}
+
+void Inspector::open_sections_of(const QWidget* field) {
+    for (const QWidget* at = field; at != widget(); at = at->parentWidget())
+        if (const auto found = sections_.find(at); found != sections_.end()) found->second->setChecked(true);
+}
+
+/// Errors stand under the fields they are of, whose sections open when they come.
+void Inspector::mark_faults() {
+    std::map<FormRows*, std::map<std::string, QString>> wrong;
+    for (auto* form : widget()->findChildren<FormRows*>()) wrong[form];
+    std::set<std::string> marked;
+    for (const auto& fault : document_.faults()) {
+        const Selection subject = subject_of(fault.pointer, document_.experiment());
+        if (fault.severity != Fault::Severity::error || !same_thing(subject, selection_.now())) continue;
+        const FoundField field = field_of(QString::fromStdString(fault.pointer), *widget());
+        if (field.form == nullptr || (!field.is_part && same_thing(subject, {}))) continue;
+        const QString what = QString::fromStdString(fault.what), value = field.form->shown_value(field.key);
+        QString& words = wrong[field.form][field.key];
+        if (!words.isEmpty()) continue;
+        words = !document_.is_of_file(fault) ? capitalised(what)
+                : value.isEmpty()            ? tr("In the file: %1").arg(what)
+                                             : tr("In the file: %1. Shown is %2").arg(what, value);
+        marked.insert(fault.pointer);
+        if (!marked_.contains(fault.pointer)) open_sections_of(field.form->editor(field.key));
+    }
+    for (const auto& [form, words] : wrong) form->show_wrong(words);
+    marked_ = std::move(marked);
 }
 
 void Inspector::enter() {
@@ -296,9 +343,6 @@ void Inspector::show_pipeline() {
     const auto count = [this, button] {
         const int set = seldom_set(document_.experiment().pipeline);
         button->setText(set > 0 ? tr("More of the pipeline, %1 set").arg(set) : tr("More of the pipeline"));
-        for (const auto& fault : document_.faults())  // what is wrong is seen
-            for (const auto& key : seldom_fields())
-                if (fault.pointer.starts_with("/pipeline/" + key)) button->setChecked(true);
     };
     connect(&document_, &Document::changed, button, count);
     count();

@@ -93,6 +93,8 @@ private:
     void show_values_in_force(FormRows& form, const std::string& id);
     void show_facts(const Selection& selected);
     void follow_fact(const QString& link);
+    void mark_faults();
+    void open_sections_of(const QWidget* field);
     void show_idle_row(FormRows& form, const std::string& id);
     void show_help(const QWidget* focused);
     void place_help();
@@ -117,6 +119,7 @@ private:
     PlanIdle idle_;
     PlannedIteration iteration_;
     QLabel* help_;
+    std::set<std::string> marked_;  ///< pointers of faults that fields show
 };
 
 /// What a skip ratio really drops: "4 of 6 stages a microbatch: drops 33.3 % of them", or why it cannot be.

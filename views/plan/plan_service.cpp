@@ -13,6 +13,7 @@
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
 #include "views/document/document.h"
+#include "views/topology/edits.h"
 
 namespace skippipe {
 namespace {
@@ -70,6 +71,16 @@ std::shared_ptr<PlanOutcome> outcome_of(Problem problem, Plan plan, Bounding bou
     return outcome;
 }
 
+/// Who has drawn regions thinks of them, not of the two nodes that a planner came to.
+void say_regions(Faults& faults, const Experiment& experiment) {
+    const auto apart = unlinked_regions(experiment);
+    for (auto& fault : faults)
+        if (apart && fault.pointer == "/topology/links") {
+            fault.what = apart->first + " and " + apart->second + " are not linked";
+            fault.remedy = "Draw a link between them";
+        }
+}
+
 }  // namespace
 
 std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Planner& planner, PlanRequest request,
@@ -85,6 +96,7 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
         return outcome_of(std::move(problem), std::move(plan), bounding);
     } catch (const InputError& error) {
         faults = error.faults();
+        say_regions(faults, experiment);
     } catch (const std::exception& error) {
         faults = {Fault{"/pipeline/planner", error.what(), "there is no plan to show", "Choose another planner"}};
     }

@@ -48,22 +48,28 @@ StageLanes::StageLanes(Document& document, SelectionModel& selection, QWidget* p
       view_(new NodeLaneView(selection, tr("Stages with their nodes"), 210,
                              tr("Drag it to another stage, or Alt+Up and Alt+Down"))),
       words_(words_label({}, "secondary")),
-      button_(new QPushButton) {
+      button_(new QPushButton),
+      note_(new EmptyNote(tr("A lane for each stage appears here once there is a plan"))),
+      head_(new QWidget),
+      lanes_(nullptr) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     button_->setObjectName("fix_placement");
     auto* row = head_row();
     row->addWidget(words_, 1);
     row->addWidget(button_);
+    head_->setLayout(row);
     auto* scroll = new QScrollArea;
+    lanes_ = scroll;
     scroll->setWidget(view_);
     scroll->setWidgetResizable(true);
     scroll->setFocusPolicy(Qt::NoFocus);  // the lanes have the keys
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* column = seamless_column(this);
-    column->addLayout(row);
+    column->addWidget(head_);
     column->addWidget(scroll, 1);
+    column->addWidget(note_, 1);
     connect(view_, &NodeLaneView::moved, this, &StageLanes::move);
     connect(button_, &QPushButton::clicked, this, &StageLanes::fix_or_leave);
     connect(&document, &Document::changed, this, &StageLanes::follow);
@@ -112,8 +118,9 @@ void StageLanes::follow() {
     view_->setEnabled(!is_old);
     view_->show_lanes(std::move(lanes));
     const bool empty = view_->lanes().empty();
-    words_->setText(empty    ? tr("A lane a stage appears here once there is a plan")
-                    : is_old ? tr("Pale, the plan before: there is none of the experiment as it is now")
+    note_->setVisible(empty);
+    for (auto* part : {head_, lanes_}) part->setVisible(!empty);
+    words_->setText(is_old ? tr("Pale, the plan before: there is none of the experiment as it is now")
                     : fixed
                         ? tr("Placed by hand: the planner chooses paths and orders alone. Drag a node to another stage")
                         : tr("Placed by the planner. Drag a node to another stage to place all by hand"));

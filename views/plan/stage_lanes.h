@@ -9,6 +9,7 @@
 
 #include "views/document/selection_model.h"
 #include "views/plan/node_lane_view.h"
+#include "views/theme/empty_note.h"
 
 namespace skippipe {
 
@@ -25,6 +26,8 @@ public:
     void show_plan(const PlanOutcome* outcome, bool pale = false);
     NodeLaneView& view() { return *view_; }
     QPushButton& button() { return *button_; }
+    /// In the place of lanes where there are none.
+    EmptyNote& note() { return *note_; }
 
 Q_SIGNALS:
     void told(const QString& what);
@@ -38,6 +41,8 @@ private:
     NodeLaneView* view_;
     QLabel* words_;
     QPushButton* button_;
+    EmptyNote* note_;
+    QWidget *head_, *lanes_;
     std::vector<NodeLane> planned_;
     bool is_pale_ = false;
 };

@@ -47,7 +47,9 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
       box_(new QComboBox),
       words_(new ElidedLabel),
       use_(new QPushButton(tr("Use"))),
-      curve_(new WhatIfCurve) {
+      curve_(new WhatIfCurve),
+      note_(new EmptyNote(tr("The iteration time over a quantity appears here once there is a plan"))),
+      head_(new QWidget) {
     pool_.setMaxThreadCount(1);
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
@@ -63,8 +65,10 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
     row->addWidget(words_, 1);
     row->addWidget(use_);
     auto* column = seamless_column(this);
-    column->addLayout(row);
+    head_->setLayout(row);
+    column->addWidget(head_);
     column->addWidget(curve_, 1);
+    column->addWidget(note_, 1);
     connect(&document, &Document::changed, this, &WhatIfPanel::follow);
     connect(&selection, &SelectionModel::changed, this, &WhatIfPanel::follow);
     connect(box_, &QComboBox::activated, this, &WhatIfPanel::ask);
@@ -212,10 +216,10 @@ void WhatIfPanel::say() {
     const int which = box_->currentIndex(), at = curve_->chosen();
     const bool has = which >= 0 && at >= 0 && at < static_cast<int>(answers_.size());
     use_->setEnabled(has);
-    if (answers_.empty())
-        return words_->setText(awaits_ && plan_
-                                   ? tr("Asked anew as soon as the new plan is there")
-                                   : tr("The iteration time over a quantity appears here once there is a plan"));
+    const bool is_empty = answers_.empty() && !(awaits_ && plan_);
+    note_->setVisible(is_empty);
+    for (auto* part : {head_, static_cast<QWidget*>(curve_)}) part->setVisible(!is_empty);
+    if (answers_.empty()) return words_->setText(tr("Asked anew as soon as the new plan is there"));
     const auto planned =
         std::count_if(answers_.begin(), answers_.end(), [](const auto& answer) { return answer.is_planned(); });
     if (!has)

@@ -12,6 +12,7 @@
 
 #include "views/plan/what_if_answers.h"
 #include "views/plan/what_if_curve.h"
+#include "views/theme/empty_note.h"
 
 namespace skippipe {
 
@@ -35,6 +36,8 @@ public:
     WhatIfCurve& curve() { return *curve_; }
     QPushButton& use_button() { return *use_; }
     const QLabel& words() const { return *words_; }
+    /// In the place of all else while nothing can be asked.
+    EmptyNote& note() { return *note_; }
     const std::vector<WhatIfAnswer>& answers() const { return answers_; }
     /// A value has no answer yet.
     bool is_busy() const;
@@ -61,6 +64,8 @@ private:
     QLabel* words_;
     QPushButton* use_;
     WhatIfCurve* curve_;
+    EmptyNote* note_;
+    QWidget* head_;
     QThreadPool pool_;
     std::stop_source stop_;
     std::vector<WhatIfQuestion> all_;

@@ -81,7 +81,8 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
       microbatch_title_(new QLabel),
       columns_(new QSplitter(Qt::Horizontal)),
       what_ifs_(rows_table(tr("What one unit more would give"), {tr("If"), tr("Iteration")})),
-      microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Where its time goes"), tr("Time")})) {
+      microbatch_(rows_table(tr("What the microbatch pays and waits for"), {tr("Where its time goes"), tr("Time")})),
+      note_(new EmptyNote) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     auto* column = seamless_column(this);
@@ -104,6 +105,7 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
     columns_->setSizes({400, 400});
     columns_->setChildrenCollapsible(false);
     column->addWidget(columns_, 1);
+    column->addWidget(note_, 1);
     what_ifs_->horizontalHeaderItem(0)->setToolTip(tr("One thing faster, every microbatch on the path it has"));
     microbatch_->horizontalHeaderItem(0)->setToolTip(tr("Where the microbatch spends its time"));
     what_ifs_->setObjectName("what_ifs");
@@ -124,11 +126,17 @@ WhyPanel::WhyPanel(Document& document, SelectionModel& selection, PlanService& p
 void WhyPanel::show_nothing(const QString& why) {
     outcome_ = nullptr;
     explanation_ = nullptr;
-    summary_->setText(why);
+    note_->show_words(why);
+    show_note(true);
     gain_rows_.clear();
     what_ifs_->setRowCount(0);
     ask_of_node();
     show_microbatch();
+}
+
+void WhyPanel::show_note(bool on) {
+    note_->setVisible(on);
+    for (auto* part : {static_cast<QWidget*>(summary_), static_cast<QWidget*>(columns_)}) part->setVisible(!on);
 }
 
 void WhyPanel::show_explanation() {
@@ -138,10 +146,10 @@ void WhyPanel::show_explanation() {
         const bool stuck = outcome && outcome->has_plan && !outcome->timeline.complete;
         show_nothing(plans_.is_busy() ? tr("Explained once the search has ended")
                      : stuck ? tr("The plan cannot be executed to its end, so that there is no time to explain")
-                     : outcome && !outcome->has_plan ? tr("There is no plan to explain")
-                                                     : QString{});
+                             : tr("Why an iteration takes its time appears here once there is a plan"));
         return;
     }
+    show_note(false);
     const bool old = plans_.is_outdated();
     setEnabled(!old);
     if (explanation_ == why && outcome_ == outcome) return;

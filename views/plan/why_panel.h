@@ -11,6 +11,7 @@
 #include "views/plan/gain_rows.h"
 #include "views/plan/node_gains.h"
 #include "views/plan/plan_service.h"
+#include "views/theme/empty_note.h"
 
 namespace skippipe {
 
@@ -28,6 +29,8 @@ public:
     const QLabel& summary() const { return *summary_; }
     QTableWidget& what_ifs() { return *what_ifs_; }
     QTableWidget& microbatch() { return *microbatch_; }
+    /// In the place of all else where nothing is explained.
+    EmptyNote& note() { return *note_; }
 
 Q_SIGNALS:
     /// The user chose a row; the selection is set.
@@ -40,6 +43,7 @@ protected:
 
 private:
     void show_explanation();
+    void show_note(bool on);
     void show_nothing(const QString& why);
     void show_why(const Explanation& why);
     void show_gains();
@@ -57,6 +61,7 @@ private:
     QLabel *summary_, *microbatch_title_;
     QSplitter* columns_;
     QTableWidget *what_ifs_, *microbatch_;
+    EmptyNote* note_;
     NodeGains gains_;                                                    ///< of the selected node
     std::vector<GainRow> gain_rows_;                                     ///< as they stand in what_ifs_
     std::vector<std::pair<int, std::vector<int>>> microbatch_subjects_;  ///< node and lines of each row

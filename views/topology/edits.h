@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the canvas does to a topology, as functions on the experiment: no widget, so that each can be tested alone.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/experiment/document.h"
@@ -37,6 +39,8 @@ Selection paste_text(Experiment& experiment, std::string_view text, Point offset
 
 /// Whether a link leads from one to the other.
 bool are_linked(const Experiment& experiment, const std::string& a, const std::string& b);
+/// Two regions with nodes between which no link leads, nor over others; nothing: there are none such.
+std::optional<std::pair<std::string, std::string>> unlinked_regions(const Experiment& experiment);
 /// Links every two of the selected regions, and every two of the selected nodes that cannot reach each other yet: nodes
 /// of one region do by its switch, those of linked regions by that link. Returns how many links were added.
 int link_all(Experiment& experiment, const Selection& selection);

@@ -11,6 +11,7 @@
 
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/topology/edits.h"
 
 namespace skippipe {
 namespace {
@@ -26,6 +27,13 @@ NextStep next_step(const Experiment& experiment) {
     std::set<std::string> regions;
     for (const auto& node : t.nodes) regions.insert(node.region);
     if (regions.size() == 1 && !regions.begin()->empty()) return {};  // a switch joins them
+    if (const auto apart = unlinked_regions(experiment); apart && !regions.contains({}))
+        return {QObject::tr("Step 2 of 3: link the regions, from the ring beside a name to another"),
+                regions.size() > 2
+                    ? QObject::tr("Link the regions")
+                    : QObject::tr("Link %1 and %2")
+                          .arg(QString::fromStdString(apart->first), QString::fromStdString(apart->second)),
+                true};
     return {QObject::tr("Step 2 of 3: link them. Drag from a node's rim, or Ctrl+A, then L"), QObject::tr("Link all"),
             true};
 }
@@ -49,12 +57,13 @@ QWidget* FirstSteps::make_steps() const {
         QString button, words;
         void (FirstSteps::*wanted)();
     };
-    const Step steps[] = {{tr("Add a region of three"), tr("or N for a node, R for a region; or drag a device in"),
-                           &FirstSteps::region_wanted},
-                          {tr("Make two linked regions"), tr("or Ctrl+A, then L; or drag from a node's rim to another"),
-                           &FirstSteps::linked_regions_wanted},
-                          {tr("Set stages and skip ratio"), tr("at the right; the plan below follows; then Launch"),
-                           &FirstSteps::settings_wanted}};
+    const Step steps[] = {
+        {tr("Add a region"), tr("of three nodes; or N for a node, R for a region, or drag a device in"),
+         &FirstSteps::region_wanted},
+        {tr("Link two regions"), tr("adds those that are missing; or drag from the ring beside a region's name"),
+         &FirstSteps::linked_regions_wanted},
+        {tr("Check the stages"), tr("and the skip ratio, at the right; the plan below follows, then Launch"),
+         &FirstSteps::settings_wanted}};
     auto* all = new QWidget;
     auto* rows = new QGridLayout(all);
     rows->setContentsMargins(0, 0, 0, 0);
@@ -68,6 +77,7 @@ QWidget* FirstSteps::make_steps() const {
         auto* button = new QPushButton(step.button);
         button->setObjectName(QStringLiteral("first_step_%1").arg(row));
         button->setToolTip(step.words);
+        if (row == 1) button->setProperty("role", "accent");
         connect(button, &QPushButton::clicked, this, step.wanted);
         rows->addWidget(number, row, 0);
         rows->addWidget(button, row, 1);
@@ -88,6 +98,7 @@ QWidget* FirstSteps::make_next() {
     next_words_->setProperty("role", "secondary");
     next_words_->setWordWrap(true);
     next_button_->setObjectName("next_step");
+    next_button_->setProperty("role", "accent");
     row->addWidget(next_words_, 1);
     row->addWidget(next_button_);
     connect(next_button_, &QPushButton::clicked, this,

@@ -424,6 +424,13 @@ QRectF TopologyScene::things_box() const {
     return box;
 }
 
+QRectF TopologyScene::names_box(double zoom) const {
+    QRectF box;
+    for (const auto& [id, item] : regions_)
+        if (item->label != nullptr && !item->is_folded()) box |= item->label->words_and_handle_box(zoom);
+    return box;
+}
+
 std::vector<std::pair<QPointF, int>> TopologyScene::node_dots() const {
     std::vector<std::pair<QPointF, int>> dots;
     dots.reserve(nodes_.size());

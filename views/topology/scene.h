@@ -66,6 +66,8 @@ public:
     RegionItem* region_at(QPointF place) const;
     /// Round all nodes and regions.
     QRectF things_box() const;
+    /// Names of regions that are not folded, with their rings, where the canvas is magnified by `zoom`.
+    QRectF names_box(double zoom) const;
     /// Where each node stands, with its stage; -1: none.
     std::vector<std::pair<QPointF, int>> node_dots() const;
     /// What is under the mouse: the node, link or region there; none of them: nothing.

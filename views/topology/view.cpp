@@ -91,12 +91,12 @@ void TopologyView::scrollContentsBy(int dx, int dy) {
 void TopologyView::fit() {
     QRectF box = scene_.things_box();
     if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
+    // Names are as large whatever the zoom, and find their places by it.
+    magnify(zoom_for(box));
+    box |= scene_.names_box(transform().m11());
     box.adjust(-8, -8, 8, 8);
-    // Few things are not magnified until they fill a large screen.
-    const QSizeF least = box.size().expandedTo(QSizeF(least_fitted_width, least_fitted_height));
     if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
-    const double zoom = std::clamp(std::min(viewport()->width() / least.width(), viewport()->height() / least.height()),
-                                   least_zoom, most_fitted_zoom);
+    const double zoom = zoom_for(box);
     magnify(zoom);
     // Folded regions are so many pixels large whatever the zoom, and their names stand above them.
     if (scene_.has_folded())
@@ -106,6 +106,17 @@ void TopologyView::fit() {
     centerOn(box.center());
     fitted_size_ = viewport()->size();
     user_moved_ = false;
+}
+
+/// Few things are not magnified until they fill a large screen.
+double TopologyView::zoom_for(const QRectF& box) const {
+    const QSizeF least = box.size().expandedTo(QSizeF(least_fitted_width, least_fitted_height));
+    return std::clamp(std::min(viewport()->width() / least.width(), viewport()->height() / least.height()), least_zoom,
+                      most_fitted_zoom);
+}
+
+bool TopologyView::sees_all() const {
+    return mapToScene(viewport()->rect()).boundingRect().contains(scene_.things_box());
 }
 
 void TopologyView::magnify(double zoom) {
@@ -346,10 +357,11 @@ void TopologyView::showEvent(QShowEvent* event) {
 void TopologyView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
     map_->follow();
-    // A banner that comes is no reason to move what is looked at; another size of the window is.
+    // A banner that comes is no reason to move what is looked at, unless it hides some; another size of the window is.
     const QSize now = viewport()->size(), then = fitted_size_;
     const auto differs = [](int a, int b) { return std::abs(a - b) > b * 15 / 100; };
-    if (!user_moved_ && (differs(now.width(), then.width()) || differs(now.height(), then.height()))) fit();
+    const bool is_another = differs(now.width(), then.width()) || differs(now.height(), then.height());
+    if (!user_moved_ && (is_another || !sees_all())) fit();
 }
 
 void TopologyView::drawBackground(QPainter* painter, const QRectF& seen) {

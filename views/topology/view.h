@@ -39,6 +39,8 @@ public:
     void add_node_here();
     /// Adds a region beside all others; selected nodes that stand in none go into it.
     void add_region_here();
+    /// Adds so many regions of three nodes in the middle, each linked to each: how an empty canvas begins.
+    void add_regions(int regions);
     /// Adds a node that is such a device.
     void add_device_here(const Device& device);
     void copy();
@@ -97,6 +99,8 @@ protected:
 
 private:
     void magnify(double zoom);
+    double zoom_for(const QRectF& box) const;
+    bool sees_all() const;
     void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
     void take_layout(const Topology& of, const std::vector<Point>& places);
     void add_node_at(QPointF place, const Device* device = nullptr);
@@ -110,7 +114,6 @@ private:
                         const QString& merge = {});
     void make_actions();
     void make_first_steps();
-    void add_regions(int regions);
     void draw_quickly();
     void begin_or_end_drag();
     void draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items);

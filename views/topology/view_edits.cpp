@@ -82,7 +82,6 @@ void TopologyView::make_first_steps() {
     steps->follow(document_.experiment());
 }
 
-/// Regions of three nodes in the middle of an empty canvas, each linked to each.
 void TopologyView::add_regions(int regions) {
     constexpr int nodes = 3;
     const QPointF middle = mapToScene(viewport()->rect().center());

@@ -99,8 +99,28 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     });
     connect(stages_, &StageLanes::told, this, &DesignPage::told);
     connect(devices_, &DeviceLanes::told, this, &DesignPage::told);
+    for (auto* note : notes()) connect(note, &EmptyNote::pressed, this, &DesignPage::go_on);
     show_problems();
     show_plan();
+}
+
+std::array<EmptyNote*, 4> DesignPage::notes() {
+    return {&plan_->note(), &stages_->note(), &why_->note(), &what_if_->note()};
+}
+
+/// What panes without a plan offer: to begin, else to see what is in the way.
+void DesignPage::show_ways_on() {
+    const bool is_empty = document_.experiment().topology.nodes.empty();
+    const QString words = is_empty                                         ? tr("Add a region of three")
+                          : plans_.is_busy() || !has_errors(shown_faults_) ? QString{}
+                                                                           : tr("Show problems");
+    for (auto* note : notes()) note->show_button(words);
+}
+
+void DesignPage::go_on() {
+    if (document_.experiment().topology.nodes.empty()) return canvas_->add_regions(1);
+    bottom_->setCurrentWidget(problems_->parentWidget());
+    problems_->setFocus();
 }
 
 void DesignPage::set_measuring(bool measuring) {
@@ -243,8 +263,12 @@ void DesignPage::show_problems() {
         problems_->setCurrentRow(0);
         show_remedies();
     }
-    bottom_->setTabText(1, tr("Problems (%1)").arg(faults.size()));
-    bottom_->setTabIcon(1, badge_icon(has_errors(faults) ? 2 : faults.empty() ? 0 : 1));
+    // An empty canvas is a beginning.
+    const auto& topology = document_.experiment().topology;
+    const bool begins = topology.nodes.empty() && topology.regions.empty() && !document_.file_has_faults();
+    bottom_->setTabText(1, begins ? tr("Problems") : tr("Problems (%1)").arg(faults.size()));
+    bottom_->setTabIcon(1, badge_icon(begins || faults.empty() ? 0 : has_errors(faults) ? 2 : 1));
+    show_ways_on();
 }
 
 /// Of the problem at hand.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <array>
+
 #include <QPushButton>
 #include <QTabWidget>
 
@@ -71,6 +73,9 @@ private:
     void show_idle(const PlanOutcome* outcome);
     void show_problems();
     void show_remedies();
+    std::array<EmptyNote*, 4> notes();
+    void show_ways_on();
+    void go_on();
     void fill_menu(const Selection& subject, QMenu& menu);
 
     Document& document_;

@@ -63,7 +63,8 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
       state_(new QLabel),
       remedies_(new RemedyBar(document)),
       timeline_(new TimelineView(zoom_, true)),
-      axis_(new FailureAxis(document, selection, failures)) {
+      axis_(new FailureAxis(document, selection, failures)),
+      note_(new EmptyNote) {
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     auto* column = seamless_column(this);
@@ -77,6 +78,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     column->addWidget(remedies_);
     column->addWidget(timeline_, 1);
     column->addWidget(axis_);
+    column->addWidget(note_, 1);
     // Prices change no plan.
     connect(&document, &Document::changed, this, [this] {
         if (const auto outcome = plans_.outcome(); outcome && outcome->has_plan) show_figures(*outcome);
@@ -129,19 +131,11 @@ void PlanArea::show_plan() {
     state_->setText(!busy                   ? QString{}
                     : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
                                             : tr("Searching…"));
-    if (!outcome || !outcome->has_plan) {
-        const bool fails = outcome && !outcome->faults.empty() && !busy;
-        const QString why = fails ? tr("No plan. %1").arg(fault_words(outcome->faults.front(), document_))
-                                  : tr("The plan's figures appear here");
-        figures_->show_words(fails && last_ ? tr("%1. Below, pale, the plan before").arg(why) : why);
-        timeline_->setEnabled(last_ == nullptr);
-        if (last_) return;
-        timeline_->set_data(nullptr);
-        timeline_->set_empty_text(busy ? tr("Planning…")
-                                       : tr("One lane a node appears here once the experiment can be planned"));
-        return;
-    }
+    if (!outcome || !outcome->has_plan) return show_no_plan(outcome.get());
     last_ = outcome;
+    note_->hide();
+    for (auto* part : {static_cast<QWidget*>(figures_), static_cast<QWidget*>(timeline_), static_cast<QWidget*>(axis_)})
+        part->show();
     show_figures(*outcome);
     timeline_->setEnabled(!plans_.is_outdated());
     if (timeline_->data() != outcome->lanes.get()) {
@@ -150,6 +144,20 @@ void PlanArea::show_plan() {
         timeline_->set_data(outcome->lanes);
     }
     share_height();
+}
+
+/// The plan before, pale; else what is missing, which an empty canvas says itself.
+void PlanArea::show_no_plan(const PlanOutcome* outcome) {
+    const bool busy = plans_.is_busy(), fails = outcome != nullptr && !outcome->faults.empty() && !busy;
+    const QString why = fails ? tr("No plan. %1").arg(fault_words(outcome->faults.front(), document_)) : QString{};
+    figures_->show_words(fails && last_ ? tr("%1. Below, pale, the plan before").arg(why) : why);
+    figures_->setVisible(last_ || (fails && !document_.experiment().topology.nodes.empty()));
+    timeline_->setEnabled(last_ == nullptr);
+    note_->show_words(busy ? tr("Planning…") : tr("A lane for each node appears here once there is a plan"));
+    note_->setVisible(last_ == nullptr);
+    for (auto* part : {static_cast<QWidget*>(timeline_), static_cast<QWidget*>(axis_)})
+        part->setVisible(last_ != nullptr);
+    if (!last_) timeline_->set_data(nullptr);
 }
 
 void PlanArea::show_remedies(const Fault* fault) {

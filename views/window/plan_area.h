@@ -6,6 +6,7 @@
 
 #include "views/failures/failure_axis.h"
 #include "views/plan/plan_service.h"
+#include "views/theme/empty_note.h"
 #include "views/timeline/timeline_view.h"
 #include "views/window/figure_line.h"
 #include "views/window/remedies.h"
@@ -29,6 +30,8 @@ public:
     TimelineView& timeline() { return *timeline_; }
     FailureAxis& axis() { return *axis_; }
     const FigureLine& figures() const { return *figures_; }
+    /// In the place of lanes and of the axis where there never was a plan.
+    EmptyNote& note() { return *note_; }
     /// The newest of the document that is a plan; null: there was none.
     const PlanOutcome* last_plan() const { return last_.get(); }
     /// The plan as the service has it now; where there is none, the last one of the document, pale.
@@ -42,6 +45,7 @@ protected:
 
 private:
     void show_figures(const PlanOutcome& outcome);
+    void show_no_plan(const PlanOutcome* outcome);
     std::optional<double> placed_gap(const PlanOutcome& outcome) const;
     void share_height();
     void follow_timeline();
@@ -57,6 +61,7 @@ private:
     RemedyBar* remedies_;
     TimelineView* timeline_;
     FailureAxis* axis_;
+    EmptyNote* note_;
 };
 
 }  // namespace skippipe

@@ -99,8 +99,10 @@ Faults unused_nodes(const PlanOutcome& plan) {
 
 }  // namespace
 
+QString fault_place(const Fault& fault, const Document& document) { return subject_words(fault.pointer, document); }
+
 QString fault_words(const Fault& fault, const Document& document) {
-    const QString subject = subject_words(fault.pointer, document), what = QString::fromStdString(fault.what);
+    const QString subject = fault_place(fault, document), what = QString::fromStdString(fault.what);
     if (subject.isEmpty() || what.contains(subject)) return capitalised(what);
     return QObject::tr("%1: %2").arg(subject, what);
 }
@@ -148,7 +150,7 @@ void ProblemList::show_faults(const Faults& faults) {
     clear();
     for (const auto& fault : faults) {
         const bool error = fault.severity == Fault::Severity::error;
-        const QString subject = subject_words(fault.pointer, document_);
+        const QString subject = fault_place(fault, document_);
         QStringList below;
         for (const auto& words : {fault.remedy, fault.why})
             if (!words.empty()) below << capitalised(QString::fromStdString(words));

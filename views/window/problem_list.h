@@ -10,6 +10,8 @@ namespace skippipe {
 
 /// "Seed: -1 is out of range".
 QString fault_words(const Fault& fault, const Document& document);
+/// "Seed"; empty where it is of the whole.
+QString fault_place(const Fault& fault, const Document& document);
 
 /// What is wrong with the experiment, a fault a row; one that is clicked selects what it speaks of.
 class ProblemList : public QListWidget {

@@ -13,6 +13,7 @@
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
+#include "views/window/problem_list.h"
 
 namespace skippipe {
 namespace {
@@ -20,22 +21,44 @@ namespace {
 constexpr std::size_t most_remedies = 3;
 constexpr std::size_t most_nodes_linked = 64;  // every pair of them
 constexpr int most_stages_tried = 24;
+constexpr const char* links_pointer = "/topology/links";
 
 std::size_t count_errors(const Faults& faults) {
     return static_cast<std::size_t>(std::count_if(
         faults.begin(), faults.end(), [](const Fault& fault) { return fault.severity == Fault::Severity::error; }));
 }
 
-bool mends(const Remedy& remedy, const Fault& fault, const Experiment& experiment, std::size_t errors) {
-    Experiment mended = experiment;
-    remedy.mend(mended);
-    if (mended == experiment) return false;
-    const Faults left = validate(mended);
-    const bool is_gone = std::none_of(left.begin(), left.end(), [&](const Fault& other) {
+/// Whether something of that kind is wrong there.
+bool holds(const Faults& faults, const Fault& fault) {
+    return std::any_of(faults.begin(), faults.end(), [&](const Fault& other) {
         return other.pointer == fault.pointer && other.severity == fault.severity;
     });
-    const std::size_t before = errors - (fault.severity == Fault::Severity::error ? 1 : 0);
-    return is_gone && count_errors(left) <= before;
+}
+
+bool mends(const Experiment& mended, const Fault& fault, const Faults& faults) {
+    const Faults left = validate(mended);
+    const bool counts = fault.severity == Fault::Severity::error && holds(faults, fault);
+    return !holds(left, fault) && count_errors(left) <= count_errors(faults) - (counts ? 1 : 0);
+}
+
+/// Those of `all` that mend it, each in another way.
+std::vector<Remedy> tried(std::vector<Remedy>& all, const Fault& fault, const Experiment& experiment,
+                          const Faults& faults, const std::stop_token& stop) {
+    std::vector<Remedy> found;
+    std::vector<Experiment> known{experiment};
+    bool has_stages = false;
+    for (auto& remedy : all) {
+        const bool is_stages = remedy.words.startsWith(QObject::tr("Use %1 stages").section("%1", 0, 0));
+        if (found.size() == most_remedies || stop.stop_requested()) break;
+        if (is_stages && has_stages) continue;
+        Experiment mended = experiment;
+        remedy.mend(mended);
+        if (std::find(known.begin(), known.end(), mended) != known.end() || !mends(mended, fault, faults)) continue;
+        known.push_back(std::move(mended));
+        has_stages = has_stages || is_stages;
+        found.push_back(std::move(remedy));
+    }
+    return found;
 }
 
 void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
@@ -70,6 +93,21 @@ void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experime
                        [links = subject.links](Experiment& x) { remove_selected(x, {.links = links}); }});
 }
 
+/// What is missing between nodes, the least first.
+void add_for_links(std::vector<Remedy>& all, const Experiment& e) {
+    if (e.topology.nodes.size() < 2 || e.topology.nodes.size() > most_nodes_linked) return;
+    if (const auto apart = unlinked_regions(e))
+        all.push_back({QObject::tr("Link %1 and %2")
+                           .arg(QString::fromStdString(apart->first), QString::fromStdString(apart->second)),
+                       [apart = *apart](Experiment& x) { add_link(x, apart.first, apart.second); }});
+    all.push_back({QObject::tr("Link everything"), [](Experiment& x) {
+                       Selection everything;
+                       for (const auto& node : x.topology.nodes) everything.nodes.insert(node.id);
+                       for (const auto& region : x.topology.regions) everything.regions.insert(region.id);
+                       link_all(x, everything);
+                   }});
+}
+
 void add_for_pipeline(std::vector<Remedy>& all, const Experiment& e) {
     const int nodes = static_cast<int>(e.topology.nodes.size());
     for (int stages = std::min(nodes, most_stages_tried); stages >= 2; --stages)
@@ -98,15 +136,11 @@ void add_for_pipeline(std::vector<Remedy>& all, const Experiment& e) {
 
 std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment, const std::stop_token& stop) {
     std::vector<Remedy> all;
+    const Faults faults = validate(experiment);
     add_for_things(all, fault, experiment);
-    // The list of nodes or links as a whole: what is missing between them.
-    if (experiment.topology.nodes.size() > 1 && experiment.topology.nodes.size() <= most_nodes_linked)
-        all.push_back({QObject::tr("Link everything"), [](Experiment& x) {
-                           Selection everything;
-                           for (const auto& node : x.topology.nodes) everything.nodes.insert(node.id);
-                           for (const auto& region : x.topology.regions) everything.regions.insert(region.id);
-                           link_all(x, everything);
-                       }});
+    add_for_links(all, experiment);
+    // Of missing links a planner speaks, so that no check of the experiment says whether anything else would do.
+    if (fault.pointer == links_pointer && !holds(faults, fault)) return tried(all, fault, experiment, faults, stop);
     add_for_pipeline(all, experiment);
     if (!experiment.failures.empty())
         all.push_back(
@@ -119,22 +153,11 @@ std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experimen
                    }});
     all.push_back({QObject::tr("Charge reductions as a ring"),
                    [](Experiment& x) { x.costs.all_reduce = AllReduceRule::charged; }});
-    const std::size_t errors = count_errors(validate(experiment));
-    std::vector<Remedy> found;
-    bool has_stages = false;
-    for (auto& remedy : all) {
-        const bool is_stages = remedy.words.startsWith(QObject::tr("Use %1 stages").section("%1", 0, 0));
-        if (found.size() == most_remedies || stop.stop_requested()) break;
-        if (is_stages && has_stages) continue;
-        if (!mends(remedy, fault, experiment, errors)) continue;
-        has_stages = has_stages || is_stages;
-        found.push_back(std::move(remedy));
-    }
-    return found;
+    return tried(all, fault, experiment, faults, stop);
 }
 
 RemedyBar::RemedyBar(Document& document, QWidget* parent)
-    : QWidget(parent), document_(document), words_(new QLabel(tr("Mend it:"))), row_(new QHBoxLayout(this)) {
+    : QWidget(parent), document_(document), words_(new QLabel), row_(new QHBoxLayout(this)) {
     setObjectName("remedies");
     pool_.setMaxThreadCount(1);
     row_->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
@@ -150,6 +173,7 @@ RemedyBar::~RemedyBar() {
 }
 
 void RemedyBar::show_for(const Fault* fault) {
+    if (fault != nullptr && document_.is_of_file(*fault)) fault = nullptr;
     const Experiment& now = document_.experiment();
     if (fault == nullptr ? !fault_ : fault_ == *fault && of_ == now) return;
     stop_.request_stop();
@@ -178,6 +202,7 @@ void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
         old->deleteLater();  // it may be what was pressed
     }
     setVisible(!remedies.empty());
+    name_fault();
     int place = 1;
     for (const auto& remedy : remedies) {
         auto* button = new ElidedButton(remedy.words);
@@ -188,6 +213,12 @@ void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
         row_->insertWidget(place++, button);
     }
     arrange();
+}
+
+/// So that nobody takes what mends one problem for what mends another.
+void RemedyBar::name_fault() {
+    const QString place = fault_ ? fault_place(*fault_, document_) : QString{};
+    words_->setText(place.isEmpty() ? tr("Mend it:") : tr("Mend %1:").arg(place));
 }
 
 /// One below the other where they would be cut short beside each other.

@@ -30,7 +30,8 @@ struct Remedy {
 /// on a copy. At most three; those found so far once `stop` asks for an end. Any thread may call it.
 std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment, const std::stop_token& stop = {});
 
-/// Buttons that mend one fault; nothing where the window knows no edit that would. What mends is found out beside the
+/// Buttons that mend one fault, which is named; nothing where the window knows no edit that would, or where only the
+/// file's text is wrong. What mends is found out beside the
 /// window's thread: every candidate is a whole validation.
 class RemedyBar : public QWidget {
     Q_OBJECT
@@ -45,6 +46,7 @@ protected:
 private:
     void arrange();
     void show_remedies(const std::vector<Remedy>& remedies);
+    void name_fault();
 
     Document& document_;
     QLabel* words_;
