@@ -4,6 +4,7 @@
 
 #include "tests/views/recorded_runs.h"
 #include "views/compare/differences.h"
+#include "views/compare/figure_table.h"
 #include "views/compare/headlines.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
@@ -188,6 +189,47 @@ private Q_SLOTS:
         slow.info.last_validation_loss = 2.06;
         rows = differences({&quick, &slow});
         QVERIFY(named("Last validation loss").verdicts[1] == Verdict::worse);
+    }
+
+    /// A deviation has no more digits than it tells.
+    void deviations_are_not_more_exact_than_they_are() {
+        const auto seconds = [](double s, double beside) { return duration_beside(s, beside); };
+        const auto number = [](double y, double) { return three_digits(y); };
+        QCOMPARE(plain(mean_and_deviation(18.5, 0.0712, seconds)), QString::fromUtf8("18.5 s ± 0.07 s"));
+        QCOMPARE(plain(mean_and_deviation(18.5, 1.234, seconds)), QString::fromUtf8("18.5 s ± 1.2 s"));
+        QCOMPARE(plain(mean_and_deviation(0.35, 0.12, seconds)), QString::fromUtf8("350 ms ± 120 ms"));
+        QCOMPARE(mean_and_deviation(2.77, 0.0056, number), QString::fromUtf8("2.77 ± 0.006"));
+        QCOMPARE(mean_and_deviation(2.77, 0.97, number), QString::fromUtf8("2.77 ± 1"));
+        QCOMPARE(plain(mean_and_deviation(2.77, 0.001, number)), QString::fromUtf8("2.77 ± < 0.1 %"));
+    }
+
+    /// What failed at once is set aside and says why; one run alone asks for another.
+    void runs_that_did_nothing_are_set_aside() {
+        RunData a, b, failed;
+        a.info.id = 1, b.info.id = 2, failed.info.id = 3;
+        a.info.iteration_s = 1, b.info.iteration_s = 5;
+        failed.info.state = RunState::failed;
+        failed.info.error = "/execution/transport: two ranks are on one GPU";
+        const auto alone = headlines({&a, &failed});
+        QCOMPARE(alone.answer->title, QString("Run 3 failed before its first iteration"));
+        QCOMPARE(alone.answer->words,
+                 QString("There is nothing to compare run 1 with. Transport: two ranks are on one GPU"));
+        QVERIFY(alone.cards.empty());
+        const auto others = headlines({&a, &b, &failed});
+        QVERIFY2(others.answer->words.endsWith("Run 3 failed before its first iteration"),
+                 qPrintable(others.answer->words));
+        QCOMPARE(others.cards.size(), headlines({&a, &b}).cards.size());
+        QCOMPARE(headlines({&a}).answer->title, QString("Run 1 alone"));
+        // Nothing is no figure, and no change of one.
+        a.network_s = 10;
+        const auto rows = differences({&a, &failed});
+        const auto took =
+            std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.name == "Network time"; });
+        QVERIFY(took->values[1].isEmpty() && took->deltas[1].isEmpty());
+        FigureTable table;
+        table.show_rows(rows, {&a, &failed});
+        for (int r = 0; r < table.rowCount(); ++r)
+            if (table.item(r, 0)->text() == "Network time") QCOMPARE(table.item(r, 2)->text(), QString::fromUtf8("–"));
     }
 
     /// One run with many times the baseline's: its whole row is told in such words, the next one in its own.

@@ -266,6 +266,43 @@ private Q_SLOTS:
         }
     }
 
+    /// What failed says so in red; of what finished nothing is red.
+    void failures_are_red() {
+        RunInfo good, bad;
+        good.id = 1, bad.id = 2;
+        good.state = RunState::finished, bad.state = RunState::failed;
+        RunTable table;
+        table.set_runs({bad, good});
+        const auto colour = [&](int row) {
+            return table.index(row, RunTable::name).data(RunTable::told_colour_role).value<QColor>();
+        };
+        QCOMPARE(colour(0), theme().bad);
+        QVERIFY(!colour(1).isValid());
+        QVERIFY(table.index(0, RunTable::name).data(RunTable::told_role).toString().startsWith("failed, "));
+        RunFeed feed(file_);
+        RunList list(feed);
+        QStyleOptionViewItem cell;
+        cell.initFrom(&list);
+        cell.rect = {0, 0, 200, BelowDelegate::row};
+        const auto red = [&](int row) {
+            QPixmap drawn(cell.rect.size());
+            drawn.fill(theme().surface);
+            QPainter painter(&drawn);
+            BelowDelegate(RunTable::told_role, nullptr, RunTable::told_colour_role)
+                .paint(&painter, cell, table.index(row, RunTable::name));
+            int count = 0;
+            const QImage image = drawn.toImage();
+            for (int y = 0; y < image.height(); ++y)
+                for (int x = 0; x < image.width(); ++x) {
+                    const QColor is = image.pixelColor(x, y);
+                    count += is.red() - is.green() > 60;
+                }
+            return count;
+        };
+        QVERIFY(red(0) > 10);
+        QCOMPARE(red(1), 0);
+    }
+
     /// Where nobody has chosen: runs that tell of each other, not the newest of whatever.
     void runs_worth_comparing_are_of_one_experiment() {
         const auto run = [](RunId id, const char* name, int done = 1) {

@@ -65,9 +65,9 @@ private Q_SLOTS:
         QCOMPARE(details.title, QStringLiteral("a"));
         QCOMPARE(value_of(details, "Stage"), QStringLiteral("2"));
         QCOMPARE(value_of(details, "Works"), QStringLiteral("20.0 % of 10.0 s, the last ends after 5.00 s"));
-        QCOMPARE(value_of(details, "Idles"), QStringLiteral("40.0 %, 4.00 s: ") + cause_words(IdleCause::fill_drain));
+        QCOMPARE(value_of(details, "Idles"), QStringLiteral("40.0 %, 4.00 s: ") + cause_in_sentence(IdleCause::fill_drain));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
-                 QStringLiteral("35.0 %, 3.50 s: %1, for b").arg(cause_words(IdleCause::activation)));
+                 QStringLiteral("35.0 %, 3.50 s: %1, for b").arg(cause_in_sentence(IdleCause::activation)));
         QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));
     }
 
@@ -85,7 +85,7 @@ private Q_SLOTS:
         wait(2, 5, 2);
         data->set_iterations({{0, 10, 10}});
         data->finish();
-        const QString cause = cause_words(IdleCause::all_reduce);
+        const QString cause = cause_in_sentence(IdleCause::all_reduce);
         QCOMPARE(value_of(node_details(0, {0, 10, 10}, *data), "Idles"),
                  QStringLiteral("50.0 %, 5.00 s: %1, mostly for c").arg(cause));
         auto even = std::make_shared<TimelineData>(*data);
@@ -152,7 +152,7 @@ private Q_SLOTS:
         QCOMPARE(value_of(details, "Works"),
                  QStringLiteral("25.0 % of its nodes' time, the last ends after 5.00 s of 10.0 s"));
         QCOMPARE(value_of(details, "Idles"),
-                 QStringLiteral("15.0 %: %1, for c").arg(cause_words(IdleCause::activation)));
+                 QStringLiteral("15.0 %: %1, for c").arg(cause_in_sentence(IdleCause::activation)));
         QCOMPARE(value_of(details, "Sums gradients"),
                  QStringLiteral("3.25 s, from 5.75 s to 9.00 s after the iteration's start"));
         QCOMPARE(value_of(stage_details(7, {0, 10, 10}, *data), "Nodes"), QStringLiteral("none serves it then"));
@@ -188,7 +188,7 @@ private Q_SLOTS:
                  qPrintable(in_rows(details, *data)));
         // Where it waits: at a node that others hold up, and at one that works on another microbatch meanwhile.
         QCOMPARE(value_of(details, "Waits"),
-                 QStringLiteral("2.00 s before backward on b: it waits, %1").arg(cause_words(IdleCause::memory)));
+                 QStringLiteral("2.00 s before backward on b: it waits, %1").arg(cause_in_sentence(IdleCause::memory)));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("1.00 s before forward on b: it works on others"));
         QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Path").isEmpty());

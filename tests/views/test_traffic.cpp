@@ -60,7 +60,7 @@ private Q_SLOTS:
         QCOMPARE(at_5.lines[0].bytes_per_s, 400.0 / 8);
         QCOMPARE(at_5.lines[0].queue_s, 0.5);
         QCOMPARE(at_5.lines[0].busy, 0.5);  // from 4 to 8 of 8
-        QCOMPARE(traffic_words(at_5), QString("0 of 3 nodes work, 1 transfer"));
+        QCOMPARE(traffic_words(at_5), QString("0/3 nodes work, 1 transfer"));
         const Traffic at_7 = traffic_at(data, 7, 5, 7);
         QCOMPARE(at_7.working(), 1);
         QCOMPARE(at_7.work[1]->microbatch, 7);
@@ -70,8 +70,8 @@ private Q_SLOTS:
         TimelineData lossy = small_run();  // who is lost is none of those that could work
         lossy.add(Span{SpanKind::down, NodeIndex(2), NodeIndex(-1), 0, MicrobatchIndex(-1), 6, 6, 9, 0}, 0, 0, 99);
         lossy.finish();
-        QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 down, 1 of 2 nodes work, 1 transfer"));
-        QCOMPARE(traffic_words(traffic_at(lossy, 5, 0, 8)), QString("0 of 3 nodes work, 1 transfer"));
+        QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 down, 1/2 nodes work, 1 transfer"));
+        QCOMPARE(traffic_words(traffic_at(lossy, 5, 0, 8)), QString("0/3 nodes work, 1 transfer"));
         QVERIFY(traffic_at({}, 0, 0, 0).names.empty());
     }
 

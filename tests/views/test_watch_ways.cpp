@@ -144,9 +144,9 @@ private Q_SLOTS:
         const auto line = [](const char* level) {
             return QString("2026-11-26T08:57:30.516+00:00 %1: validated: loss 5.57").arg(level);
         };
-        QCOMPARE(brief_log_line(line("info")), QString("08:57:30 validated: loss 5.57"));
-        QCOMPARE(brief_log_line(line("warning")), QString("08:57:30 warning: validated: loss 5.57"));
-        QCOMPARE(brief_log_line("  what a library prints"), QString("  what a library prints"));
+        QCOMPARE(read_log_line(line("info")), (LogLine{"08:57:30", "validated: loss 5.57"}));
+        QCOMPARE(read_log_line(line("warning")), (LogLine{"08:57:30", "warning: validated: loss 5.57"}));
+        QCOMPARE(read_log_line("  microbatch 3: a -> b"), (LogLine{"", QString::fromUtf8("microbatch 3: a → b"), true}));
     }
 
     void the_timeline_stands_alone_by_a_key() {

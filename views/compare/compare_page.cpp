@@ -174,10 +174,12 @@ QWidget* ComparePage::timelines_tab() {
     fit->setToolTip(tr("All iterations of all runs in sight"));
     connect(fit, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     row->addWidget(drawn);
-    row->addWidget(idle_finding_, 1);
+    row->addStretch();
     row->addWidget(one);
     row->addWidget(fit);
     column->addLayout(row);
+    column->addWidget(idle_finding_);
+    idle_finding_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     idle_finding_->setObjectName("idle_finding");
     auto* scroll = new QScrollArea;
     scroll->setWidgetResizable(true);

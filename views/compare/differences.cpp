@@ -77,14 +77,17 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     row.section = kind.section;
     row.name = name;
     row.is_metric = row.is_figure = true;
-    const Number base = value(*runs.front());
+    const auto value_of = [&](const RunData& run) {
+        return did_nothing(run) && kind.section == DifferenceSection::cost ? Number{} : value(run);
+    };
+    const Number base = value_of(*runs.front());
     // One way of saying it in all of a row: as soon as one run has many times the baseline's, all are told so.
     const bool times = std::any_of(runs.begin(), runs.end(), [&](const RunData* run) {
-        const Number now = value(*run);
+        const Number now = value_of(*run);
         return now && base && *base > 0 && *now > 0 && change(*now / *base - 1).endsWith(QChar(0xd7));
     });
     for (const auto* run : runs) {
-        const Number now = value(*run);
+        const Number now = value_of(*run);
         row.values << (now ? words(*now) : QString{});
         const bool is_sure = now && base && is_worth_telling(*now, *base, kind);
         const bool differs = run != runs.front() && now && base && *now != *base;
@@ -190,6 +193,8 @@ QString describe(DifferenceSection section) {
     }
     return {};
 }
+
+bool did_nothing(const RunData& run) { return run.info.state == RunState::failed && run.info.iterations_done == 0; }
 
 bool train_the_same(const std::vector<const RunData*>& runs) {
     return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) {

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict_role = Qt::UserRole + 2,
               figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4, run_role = Qt::UserRole + 5;
+const QString nothing_words = QString::fromUtf8("–");
 constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
 constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
 constexpr int long_words = 480, short_words = 152, middle_words = 92, brief_words = 72;
@@ -96,7 +97,7 @@ public:
         }
         painter->save();
         painter->setFont(font);
-        painter->setPen(theme().text);
+        painter->setPen(value == nothing_words ? theme().text_2 : theme().text);
         painter->drawText(inside, Qt::AlignRight | Qt::AlignVCenter,
                           QFontMetrics(font).elidedText(value, Qt::ElideRight, inside.width()));
         painter->setFont(small_font());
@@ -166,7 +167,9 @@ void FigureTable::add_row(const DifferenceRow& row) {
     setItem(r, 0, name);
     for (int c = 0; c < row.values.size(); ++c) {
         const Verdict verdict = row.verdicts[static_cast<std::size_t>(c)];
-        const QString &value = row.values[c], &change = row.deltas[c];
+        // What a run never came to is said, not left out.
+        const QString value = row.values[c].isEmpty() && row.is_metric ? nothing_words : row.values[c],
+                      &change = row.deltas[c];
         const QString whole = value + (change.isEmpty() ? QString{} : QStringLiteral("  (%1)").arg(change));
         auto* item = new QTableWidgetItem(change_words(whole, verdict));
         item->setData(value_role, value);

@@ -9,6 +9,7 @@
 #include <QStringList>
 
 #include "views/theme/numbers.h"
+#include "views/timeline/colours.h"
 
 namespace skippipe {
 namespace {
@@ -33,12 +34,8 @@ QString most_of(const std::array<double, idle_causes>& longer, double whole_s) {
         if (longer[cause] >= least_share * whole_s) causes.emplace_back(longer[cause], static_cast<IdleCause>(cause));
     std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     QStringList words;
-    for (std::size_t k = 0; k < std::min(most_named, causes.size()); ++k) {
-        const auto cause = describe(causes[k].second);
-        words << QObject::tr("%1 more %2")
-                     .arg(duration(causes[k].first),
-                          QString::fromUtf8(cause.data(), static_cast<qsizetype>(cause.size())));
-    }
+    for (std::size_t k = 0; k < std::min(most_named, causes.size()); ++k)
+        words << QObject::tr("%1 more %2").arg(duration(causes[k].first), cause_in_sentence(causes[k].second));
     return words.join(QStringLiteral(", "));
 }
 

@@ -58,7 +58,7 @@ void HeadlineCards::show_headlines(Headlines headlines) {
         words_->setText(shown_.answer->words);
     }
     for (const auto& headline : shown_.cards) row_->addWidget(card(headline), 1);
-    setVisible(!shown_.cards.empty());
+    setVisible(shown_.answer || !shown_.cards.empty());
 }
 
 QWidget* HeadlineCards::card(const Headline& headline) {

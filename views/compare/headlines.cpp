@@ -221,9 +221,48 @@ Headlines headlines_of_most(const std::vector<const RunData*>& runs) {
     return found;
 }
 
+/// What was recorded of a failure, with its place as people call it.
+QString error_words(const RunData& run) {
+    const QString error = QString::fromStdString(run.info.error);
+    const auto end = error.indexOf(QStringLiteral(": "));
+    if (!error.startsWith('/') || end < 0) return error;
+    return place_words(error.left(end).toStdString()) + error.mid(end);
+}
+
+QString alone_words(const std::vector<const RunData*>& left) {
+    return left.empty() ? QObject::tr("There is nothing to compare")
+                        : QObject::tr("There is nothing to compare run %1 with").arg(left.front()->info.id);
+}
+
+/// Of runs some of which failed before their first iteration: what the others come to.
+Headlines headlines_of_begun(const std::vector<const RunData*>& runs) {
+    std::vector<const RunData*> begun;
+    std::vector<RunId> failed;
+    QString why;
+    for (const auto* run : runs) {
+        did_nothing(*run) ? failed.push_back(run->info.id) : begun.push_back(run);
+        if (did_nothing(*run) && why.isEmpty()) why = error_words(*run);
+    }
+    const QString words = capitalised((failed.size() == 1 ? QObject::tr("%1 failed before its first iteration")
+                                                          : QObject::tr("%1 failed before their first iteration"))
+                                          .arg(run_numbers(failed)));
+    auto found = begun.size() < 2 ? Headlines{Answer{{}, words, alone_words(begun)}, {}} : headlines(begun);
+    if (begun.size() < 2 && !why.isEmpty()) found.answer->words += QStringLiteral(". ") + why;
+    if (begun.size() >= 2 && found.answer) found.answer->words += QStringLiteral(". ") + words;
+    if (begun.size() >= 2 && !found.answer) found.answer = Answer{{}, words, QObject::tr("The others are compared")};
+    return found;
+}
+
 }  // namespace
 
 Headlines headlines(const std::vector<const RunData*>& runs) {
+    if (std::any_of(runs.begin(), runs.end(), [](const RunData* run) { return did_nothing(*run); }))
+        return headlines_of_begun(runs);
+    if (runs.size() == 1)
+        return {Answer{{},
+                       QObject::tr("Run %1 alone").arg(runs.front()->info.id),
+                       QObject::tr("Select another run in the list as well, with Ctrl, to see how they differ")},
+                {}};
     const auto ranked = ranked_of(runs);
     const auto ranking = rank_runs(ranked);
     if (!ranking) return {};

@@ -33,8 +33,9 @@ struct Headlines {
 };
 
 /// Who is soonest at the loss that all get to, the best by the last validation loss, where all have one, and the
-/// quickest by the iteration's network time; the first of those that is sure is the answer. None for fewer than two
-/// runs, or where none of them is there.
+/// quickest by the iteration's network time; the first of those that is sure is the answer. Runs that failed before
+/// their first iteration are set aside; where one run is left, or is alone, the answer says that. Else none where
+/// nothing can be ranked.
 Headlines headlines(const std::vector<const RunData*>& runs);
 
 /// In one line, for copying and screen readers.

@@ -28,6 +28,7 @@ QString field_words(const QString& field) {
 
 SweepForm::SweepForm(QWidget* parent)
     : QWidget(parent),
+      heads_(new QWidget),
       lines_(new QVBoxLayout),
       add_(new QPushButton(tr("Add field"))),
       how_(new QComboBox),
@@ -41,6 +42,15 @@ SweepForm::SweepForm(QWidget* parent)
     column->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
     column->setSpacing(size::gap);
     lines_->setSpacing(size::unit);
+    heads_->setObjectName("sweep_heads");
+    auto* heads = new QHBoxLayout(heads_);
+    heads->setContentsMargins(0, 0, 0, 0);
+    heads->setSpacing(size::gap);
+    auto* field_head = words_label(tr("Field to vary"), "secondary");
+    field_head->setFixedWidth(axis_field_width);
+    heads->addWidget(field_head);
+    heads->addWidget(words_label(tr("Its values, with commas between them"), "secondary"), 1);
+    column->addWidget(heads_);
     column->addLayout(lines_);
     iterations_->setSpecialValueText(tr("as drawn"));
     how_->addItems({tr("Every combination"), tr("Random draws")});
@@ -54,6 +64,7 @@ SweepForm::SweepForm(QWidget* parent)
         label->setProperty("role", "secondary");
         return label;
     };
+    heads_->hide();
     draw_label_->setProperty("role", "secondary");
     row->addWidget(add_);
     row->addWidget(how_);
@@ -152,11 +163,13 @@ void SweepForm::add_axis(const QString& field, const QString& values) {
     row->addWidget(axis.remove);
     lines_->addWidget(axis.line);
     axes_.push_back(axis);
+    heads_->show();
     connect(axis.field, &QComboBox::editTextChanged, this, &SweepForm::changed);
     connect(axis.values, &QLineEdit::textChanged, this, &SweepForm::changed);
     connect(axis.remove, &QToolButton::clicked, this, [this, line = axis.line] {
         std::erase_if(axes_, [line](const Axis& one) { return one.line == line; });
         line->deleteLater();
+        heads_->setVisible(!axes_.empty());
         Q_EMIT changed();
     });
     if (field.isEmpty()) axis.field->setFocus();

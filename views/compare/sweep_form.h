@@ -45,6 +45,7 @@ private:
     QSpinBox* number(const QString& name, const char* object, int least, int most, int value) const;
     void follow_how();
 
+    QWidget* heads_;
     QVBoxLayout* lines_;
     std::vector<Axis> axes_;
     QStringList fields_;

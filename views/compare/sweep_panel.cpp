@@ -36,6 +36,7 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
       left_(new QLabel),
       progress_(new QProgressBar),
       results_(new QWidget),
+      to_come_(new QWidget),
       table_(new QTableWidget),
       across_(new QComboBox),
       lines_(new ParallelPlot),
@@ -58,7 +59,7 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
     progress_->setRange(0, 1000);
     column->addWidget(progress_);
     make_results(*column);
-    column->addStretch();
+    make_room(*column);
     form_->add_axis("pipeline.skip_ratio", "0, 0.33");
     delay_.setSingleShot(true);
     delay_.setInterval(plan_delay_ms);
@@ -129,6 +130,24 @@ void SweepPanel::make_results(QVBoxLayout& column) {
             if (table_->currentRow() == clicked && lines_->chosen() == clicked) return;
             table_->selectRow(clicked);
         });
+}
+
+/// What will stand where nothing does yet.
+void SweepPanel::make_room(QVBoxLayout& column) {
+    auto* inside = new QVBoxLayout(to_come_);
+    inside->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
+    inside->setSpacing(size::unit);
+    inside->addStretch();
+    for (auto* label : {words_label(tr("Results stand here as runs end"), "heading"),
+                        words_label(tr("A table of all runs, a line a run through its values, and which of them trade "
+                                       "iteration time or money for loss"),
+                                    "secondary")}) {
+        label->setAlignment(Qt::AlignCenter);
+        inside->addWidget(label);
+    }
+    inside->addStretch();
+    to_come_->setObjectName("sweep_to_come");
+    column.addWidget(to_come_, 1);
 }
 
 void SweepPanel::showEvent(QShowEvent*) {
@@ -295,6 +314,7 @@ void SweepPanel::follow_state() {
                     : is_looking()   ? tr("Counting the runs…")
                                      : tr("Name a field and its values: the open experiment is trained with each"));
     results_->setVisible(look_.rows() > 0 && begun);
+    to_come_->setVisible(look_.rows() == 0 || !begun);
 }
 
 void SweepPanel::make_table() {

@@ -61,6 +61,7 @@ private:
     using Points = std::shared_ptr<const std::vector<SweepPoint>>;
     void make_table();
     void make_results(QVBoxLayout& column);
+    void make_room(QVBoxLayout& column);
     void plan_again();
     void take_points(const Points& points, const QString& fault, int serial);
     void look_again();
@@ -80,7 +81,7 @@ private:
     QPushButton *start_, *cancel_;
     QLabel *words_, *left_;
     QProgressBar* progress_;
-    QWidget* results_;
+    QWidget *results_, *to_come_;
     QTableWidget* table_;
     QComboBox* across_;
     ParallelPlot* lines_;

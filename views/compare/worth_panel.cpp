@@ -27,6 +27,7 @@ namespace {
 
 constexpr int worth_delay_ms = 300, worth_tick_ms = 200, worth_target_width = 72,
               worth_band_alpha = 46;  // of 255: 18 %
+constexpr double headroom = 1.15;     ///< of the axis, with a figure above the highest point
 enum WorthFigure { in_time, in_money };
 
 /// "1 h 05 min (58 min to 1 h 12 min)"
@@ -61,9 +62,27 @@ QString chance_of(const SkipWorth& a, const SkipWorth& b) {
 }
 
 QString who_wins(const QString& answer, const SkipWorth& won, const SkipWorth& lost) {
-    return QObject::tr("%1: skip ratio %2 gets there first, after %3; %4 takes %5 × as long\n%6 ")
-        .arg(answer, ratio_words(won.skip_ratio), duration(*won.network_s.mean), ratio_words(lost.skip_ratio),
-             three_digits(*lost.network_s.mean / *won.network_s.mean), chance_of(won, lost));
+    const auto& first = won.skip_ratio < lost.skip_ratio ? won : lost;
+    const auto& other = won.skip_ratio < lost.skip_ratio ? lost : won;
+    return QObject::tr("%1: a projected %2 at skip ratio %3 against %4 at %5, %6\u00a0\u00d7\n%7 ")
+        .arg(answer, duration(*other.network_s.mean), ratio_words(other.skip_ratio), duration(*first.network_s.mean),
+             ratio_words(first.skip_ratio), three_digits(*other.network_s.mean / *first.network_s.mean),
+             chance_of(won, lost));
+}
+
+void label_point(QCustomPlot& plot, double x, double y, const QString& words) {
+    constexpr int above = 8;
+    auto* text = new QCPItemText(&plot);  // the plot's
+    text->position->setCoords(0, -above);
+    auto* point = new QCPItemTracer(&plot);
+    point->setStyle(QCPItemTracer::tsNone);
+    point->position->setCoords(x, y);
+    text->position->setParentAnchor(point->position);
+    text->setPositionAlignment(Qt::AlignHCenter | Qt::AlignBottom);
+    text->setText(words);
+    text->setFont(small_font());
+    text->setColor(theme().text);
+    text->setBrush(theme().surface);  // above lines of the grid
 }
 
 /// Which skip ratio gets there first: a line that says it, then how sure that is.
@@ -431,6 +450,7 @@ void WorthPanel::fill_table() {
 
 void WorthPanel::draw_curve() {
     plot_->clearPlottables();
+    plot_->clearItems();
     apply_theme(*plot_);
     const bool of_money = figure_->isEnabled() && figure_->currentIndex() == in_money;
     QVector<double> x, mean, least, most;
@@ -471,12 +491,15 @@ void WorthPanel::draw_curve() {
     plot_->yAxis->setLabel(of_money ? tr("Money to the loss") : tr("Network time to the loss"));
     plot_->rescaleAxes();
     const double high = most.isEmpty() ? 1 : *std::max_element(most.begin(), most.end());
-    plot_->yAxis->setRange(0, 1.08 * high);
+    plot_->yAxis->setRange(0, headroom * high);
+    if (!joined)
+        for (int i = 0; i < x.size(); ++i)
+            label_point(*plot_, x[i], most[i], of_money ? three_digits(mean[i]) : duration(mean[i]));
     const auto [least_x, most_x] = std::minmax_element(x.begin(), x.end());
     if (!x.isEmpty()) plot_->xAxis->setRange(std::max(-0.03, *least_x - 0.1), std::min(1.03, *most_x + 0.1));
     const double step = of_money ? nice_step(high / 5) : clock_step(high / 5);
     auto ticks = QSharedPointer<QCPAxisTickerText>::create();
-    for (int i = 0; step > 0 && i * step <= 1.08 * high; ++i) {
+    for (int i = 0; step > 0 && i * step <= headroom * high; ++i) {
         const double at = i * step;
         ticks->addTick(at, of_money ? number_tick(at, step, high) : tick(at, step));
     }

@@ -28,8 +28,8 @@ namespace {
 constexpr int split_role = Qt::UserRole;
 constexpr int name_column = 0, work_column = 1, idle_column = 2, split_columns = 3;
 constexpr int share_width = 76, least_split_width = 60;
-constexpr int split_row = 20;                ///< pixels: of many nodes as many as can be read are in sight
-constexpr double least_named_share = 0.005;  ///< of all rows: of one row it may be much
+constexpr int split_row = 20;               ///< pixels: of many nodes as many as can be read are in sight
+constexpr double least_named_share = 0.01;  ///< of all rows: of one row it may be much
 
 QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.8); }  // no cause is as dark
 
@@ -92,10 +92,9 @@ QString split_words(const IdleSplit& split) {
                       QObject::tr("works %1, %2").arg(duration(split.busy_s), percent(split.busy_s / whole_s))};
     for (const auto cause : causes_by_length(split)) {
         if (!(split.idle_s[cause] > 0)) break;
-        const auto words = describe(static_cast<IdleCause>(cause));
         lines << QObject::tr("%1 %2, %3")
-                     .arg(QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())),
-                          duration(split.idle_s[cause]), percent(split.idle_s[cause] / whole_s));
+                     .arg(cause_in_sentence(static_cast<IdleCause>(cause)), duration(split.idle_s[cause]),
+                          percent(split.idle_s[cause] / whole_s));
     }
     return lines.join('\n');
 }
@@ -175,10 +174,8 @@ QString SplitTable::idles_most() const {
     });
     if (rows_.size() < 2 || !(most->split.idle_share() > 0)) return {};
     const std::size_t cause = causes_by_length(most->split).front();
-    const auto words = describe(static_cast<IdleCause>(cause));
     return tr("%1 idles most, %2: %3 %4")
-        .arg(most->name, percent(most->split.idle_share()),
-             QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())),
+        .arg(most->name, percent(most->split.idle_share()), cause_in_sentence(static_cast<IdleCause>(cause)),
              percent(most->split.idle_s[cause] / most->split.whole_s()));
 }
 

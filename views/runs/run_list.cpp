@@ -44,7 +44,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setSelectionBehavior(QAbstractItemView::SelectRows);
     view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     view_->setWordWrap(false);
-    names_ = new BelowDelegate(RunTable::told_role, view_);
+    names_ = new BelowDelegate(RunTable::told_role, view_, RunTable::told_colour_role);
     view_->setItemDelegateForColumn(RunTable::name, names_);
     view_->verticalHeader()->setDefaultSectionSize(BelowDelegate::row);
     view_->setIconSize({20, 12});
@@ -269,6 +269,8 @@ void RunList::show_words(const RunInfo* run) {
     described_ = id;
     tags_->setEnabled(run != nullptr);
     note_->setEnabled(run != nullptr);
+    note_->setPlaceholderText(run != nullptr || selected().empty() ? tr("Note on the selected run")
+                                                                   : tr("Select one run alone to write a note on it"));
     if (!same || !tags_->isModified()) {
         QStringList words;
         if (run != nullptr)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/runs/run_log.h"
 
+#include <QEvent>
 #include <QFile>
 #include <QRegularExpression>
 #include <QScrollBar>
 
 #include "core/record/log.h"
+#include "views/theme/numbers.h"
+#include "views/theme/theme.h"
 
 namespace skippipe {
 
@@ -20,23 +23,26 @@ struct RunLog::Found {
     bool there = false;
 };
 
-QString brief_log_line(const QString& line) {
+LogLine read_log_line(const QString& line) {
     static const QRegularExpression head(
         QStringLiteral("^\\d{4}-\\d\\d-\\d\\dT(\\d\\d:\\d\\d:\\d\\d)\\.\\d+[+-]\\d\\d:\\d\\d (\\w+): "));
     const auto found = head.match(line);
-    if (!found.hasMatch()) return line;
+    const QString rest = found.hasMatch() ? line.mid(found.capturedLength()) : line;
     const QString level = found.captured(2);
-    return found.captured(1) + ' ' + (level == QStringLiteral("info") ? QString{} : level + QStringLiteral(": ")) +
-           line.mid(found.capturedLength());
+    LogLine read{found.captured(1), rest.trimmed(), rest.startsWith(' ')};
+    if (found.hasMatch() && level != QStringLiteral("info")) read.text.prepend(level + QStringLiteral(": "));
+    read.text.replace(QStringLiteral(" -> "), QString::fromUtf8(" → "));
+    return read;
 }
 
-RunLog::RunLog(RunFeed& feed, QWidget* parent) : QPlainTextEdit(parent), feed_(feed) {
+RunLog::RunLog(RunFeed& feed, QWidget* parent) : QTextEdit(parent), feed_(feed) {
     setReadOnly(true);
-    setLineWrapMode(QPlainTextEdit::WidgetWidth);
+    setLineWrapMode(QTextEdit::WidgetWidth);
     setFrameShape(QFrame::NoFrame);
     setAccessibleName(tr("Log of the run"));
     setObjectName("run_log");
-    setMaximumBlockCount(most_lines);
+    setUndoRedoEnabled(false);
+    document()->setMaximumBlockCount(most_lines);
     timer_.setInterval(log_look_ms);
     connect(&timer_, &QTimer::timeout, this, &RunLog::read);
 }
@@ -50,13 +56,13 @@ void RunLog::show_run(RunId run) {
 }
 
 void RunLog::showEvent(QShowEvent* event) {
-    QPlainTextEdit::showEvent(event);
+    QTextEdit::showEvent(event);
     timer_.start();
     read();
 }
 
 void RunLog::hideEvent(QHideEvent* event) {
-    QPlainTextEdit::hideEvent(event);
+    QTextEdit::hideEvent(event);
     timer_.stop();
 }
 
@@ -91,9 +97,32 @@ void RunLog::add(const Found& found) {
     const auto whole = text.lastIndexOf('\n') + 1;  // the rest of a line comes at the next look
     begun_ = text.mid(whole);
     text.truncate(whole);
-    for (const auto& line : QString::fromUtf8(text).split('\n', Qt::SkipEmptyParts))
-        end.insertText(brief_log_line(line) + '\n');
+    for (const auto& line : QString::fromUtf8(text).split('\n', Qt::SkipEmptyParts)) insert(end, read_log_line(line));
     if (at_end) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+}
+
+/// Times in a column of their own, beside which long lines go on.
+void RunLog::insert(QTextCursor& end, const LogLine& line) const {
+    const QFontMetricsF metrics(font());
+    const double times = metrics.horizontalAdvance(QStringLiteral("00:00:00  "));
+    const double margin = times + (line.deep ? size::wide_gap : 0);
+    QTextBlockFormat block;
+    block.setLeftMargin(margin);
+    block.setTextIndent(-margin);
+    block.setTabPositions({QTextOption::Tab(margin, QTextOption::LeftTab)});
+    QTextCharFormat pale, plain;
+    pale.setForeground(theme().text_2);
+    plain.setForeground(theme().text);
+    if (!document()->isEmpty()) end.insertBlock();
+    end.setBlockFormat(block);
+    end.insertText(line.time + '\t', pale);
+    end.insertText(unbroken_numbers(line.text), plain);
+}
+
+/// Colours of another theme: from the file anew.
+void RunLog::changeEvent(QEvent* event) {
+    QTextEdit::changeEvent(event);
+    if (event->type() == QEvent::StyleChange && run_ > 0) show_run(run_);
 }
 
 }  // namespace skippipe

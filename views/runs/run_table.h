@@ -31,7 +31,8 @@ public:
         columns
     };
     static constexpr int sort_role = Qt::UserRole, run_role = Qt::UserRole + 1,
-                         told_role = Qt::UserRole + 2;  ///< what tells a run from others of its name
+                         told_role = Qt::UserRole + 2,  ///< what tells a run from others of its name
+        told_colour_role = Qt::UserRole + 3;            ///< of the first word of that: of a run that failed
 
     /// A parameter of the frozen experiments, in a column of its own after the others.
     struct Parameter {

@@ -37,8 +37,10 @@ class BelowDelegate final : public QStyledItemDelegate {
 public:
     static constexpr int row = 40, tall_row = 52;  ///< pixels with one line of them, and with two
 
-    /// `below`: the role of the words, parts with ", " between them.
-    explicit BelowDelegate(int below, QObject* parent = nullptr) : QStyledItemDelegate(parent), below_(below) {}
+    /// `below`: the role of the words, parts with ", " between them; `first_colour`: that of the colour of their first
+    /// part, of a cell that has one.
+    explicit BelowDelegate(int below, QObject* parent = nullptr, int first_colour = -1)
+        : QStyledItemDelegate(parent), below_(below), first_colour_(first_colour) {}
 
     /// Pixels that words have in a cell so wide.
     int room(const QModelIndex& index, const QWidget& view, int width) const {
@@ -70,7 +72,13 @@ public:
             y += height;
         };
         line(first, cell.font, theme().text, high);
+        const int words_top = y;
         for (const auto& words : below) line(words, small, theme().text_2, low);
+        const auto colour = first_colour_ < 0 ? QColor{} : index.data(first_colour_).value<QColor>();
+        if (colour.isValid() && !below.isEmpty()) {
+            y = words_top;
+            line(below.front().section(QStringLiteral(", "), 0, 0), small, colour, low);
+        }
         painter->restore();
     }
 
@@ -86,7 +94,7 @@ private:
         return {QPoint(left, cell.rect.top()), cell.rect.bottomRight() - QPoint(size::unit, 0)};
     }
 
-    int below_;
+    int below_, first_colour_;
 };
 
 }  // namespace skippipe

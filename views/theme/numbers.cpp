@@ -63,7 +63,18 @@ QString duration(double seconds) { return QString::fromStdString(format_seconds(
 
 QString percent(double share) { return QString::fromStdString(format_percent(share)); }
 
-QString whole_percent(double share) { return QString::number(std::lround(100 * share)) + thin + QLatin1Char('%'); }
+QString whole_percent(double share) {
+    if (share > 0 && share < 0.005) return QStringLiteral("<") + thin + QLatin1Char('1') + thin + QLatin1Char('%');
+    return QString::number(std::lround(100 * share)) + thin + QLatin1Char('%');
+}
+
+QString at_most_percent(double gap) {
+    constexpr double rounding = 1e-6;
+    const double percent = 100 * gap;
+    const double steps = percent < 10 - rounding ? 10 : 1;  // of one percent
+    const double above = std::max(0.0, std::ceil(percent * steps - rounding) / steps);
+    return QString::number(above, 'f', steps > 1 && above > 0 && above < 10 ? 1 : 0) + thin + QLatin1Char('%');
+}
 
 QString change(double share) {
     return QString::fromStdString(format_change(share)).replace('-', QChar{0x2212});  // a minus, no hyphen
@@ -87,6 +98,21 @@ QString tick(double seconds, double step) {
     if (step >= 1e-3) return QString::number(seconds, 'f', decimals) + thin + QLatin1Char('s');
     if (step >= 1e-6) return QString::number(seconds * 1e3, 'f', std::max(0, decimals - 3)) + thin + "ms";
     return QString::number(seconds * 1e6, 'f', std::max(0, decimals - 6)) + thin + QString::fromUtf8("µs");
+}
+
+double rounded_deviation(double deviation) {
+    if (!(deviation > 0)) return deviation;
+    const double unit = std::pow(10, std::floor(std::log10(deviation)));
+    const double steps = deviation < 2 * unit ? 10 : 1;
+    return std::round(deviation / unit * steps) / steps * unit;
+}
+
+QString without_zeros(QString words) {
+    static const QRegularExpression zeros(QStringLiteral("(\\.\\d*?)0+(?!\\d)"));
+    const auto found = zeros.match(words);
+    if (!found.hasMatch()) return words;
+    const QString kept = found.captured(1) == QStringLiteral(".") ? QString{} : found.captured(1);
+    return words.replace(found.capturedStart(), found.capturedLength(), kept);
 }
 
 QString duration_beside(double seconds, double largest_s) {

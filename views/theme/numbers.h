@@ -15,8 +15,10 @@ QString whole_number(double value);
 QString quantity(double value, const QString& unit);
 QString duration(double seconds);
 QString percent(double share);
-/// Without decimals: "13 %".
+/// Without decimals: "13 %"; "< 1 %" where that would be none.
 QString whole_percent(double share);
+/// By how much something is above a bound, rounded up, so that it holds as "at most": "3.1 %", from 10 % on "22 %".
+QString at_most_percent(double gap);
 QString change(double share);
 /// Of a share against another one: "+11.8 pp", percentage points, for a difference of 0.118.
 QString change_in_points(double share);
@@ -27,13 +29,17 @@ QString chance_words(const std::optional<double>& p);
 QString tick(double seconds, double step);
 /// A time in the unit of the largest one beside it, so that an axis has one unit: "0.915 s" beside 2.24 s.
 QString duration_beside(double seconds, double largest_s);
-/// A mean and the deviation around it: "18.5 s ± 0.0712 s"; "18.5 s ± < 0.1 %" where it is not seen in three digits.
+/// A deviation in no more digits than it tells: one, or two where the first is 1: 0.0712 is 0.07, 0.0134 is 0.013.
+double rounded_deviation(double deviation);
+/// Without the zeros at the end of a fraction: "0.07 s" of "0.0700 s".
+QString without_zeros(QString words);
+/// A mean and the deviation around it: "18.5 s ± 0.07 s"; "18.5 s ± < 0.1 %" where it is not seen in three digits.
 /// `words` of both, the second given the first one's value, beside which it is told.
 template <class Words>
 QString mean_and_deviation(double mean, double deviation, const Words& words) {
     const bool is_seen = std::abs(deviation) >= 0.001 * std::abs(mean);
     return words(mean, mean) + QStringLiteral(" ± ") +
-           (is_seen ? words(deviation, mean) : QStringLiteral("< 0.1\u2009%"));
+           (is_seen ? without_zeros(words(rounded_deviation(deviation), mean)) : QStringLiteral("< 0.1\u2009%"));
 }
 /// A quantity with the prefix that `beside` would have.
 QString quantity_beside(double value, double beside, const QString& unit);

@@ -100,9 +100,11 @@ QColor outage_fill(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.3 :
 
 QColor outage_ink(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.75 : 0.65); }
 
-QString cause_words(IdleCause cause) {
+QString cause_in_sentence(IdleCause cause) {
     const auto words = describe(cause);
-    return capitalised(QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size())));
+    return QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
 }
+
+QString cause_words(IdleCause cause) { return capitalised(cause_in_sentence(cause)); }
 
 }  // namespace skippipe

@@ -29,5 +29,7 @@ QColor outage_ink(const Theme& theme);
 QColor cause_colour(const Theme& theme, IdleCause cause);
 /// What stands beside it: "Waiting for a gradient".
 QString cause_words(IdleCause cause);
+/// The same within a sentence: "waiting for a gradient".
+QString cause_in_sentence(IdleCause cause);
 
 }  // namespace skippipe

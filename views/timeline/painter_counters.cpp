@@ -44,7 +44,8 @@ void TimelinePainter::moment() {
     const auto x = static_cast<float>(std::floor(scale_.x(*view_.moment_)));
     const auto top = static_cast<float>(bands.ruler_top() - 2 * moment_handle - 1),
                point = static_cast<float>(bands.ruler_top() - 1), half = static_cast<float>(moment_handle);
-    for (double y = bands.ruler_top(); y < view_.height(); y += 6)
+    // Not through the ruler, whose numbers it would strike out.
+    for (double y = bands.counters_top(); y < view_.height(); y += 6)
         box(x, y, x + 1, std::min(y + 4, static_cast<double>(view_.height())), packed(theme_.text));
     const float right = std::min(x + half + 1, static_cast<float>(view_.width()));  // whole at the edge as well
     list_.AddTriangleFilled({right - 2 * half - 1, top}, {right, top}, {std::min(x + 0.5f, right), point},

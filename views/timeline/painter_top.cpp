@@ -109,7 +109,7 @@ void TimelinePainter::ruler() {
             return number.first < end + 4 && number.first + text_width(number.second) > x;
         });
         if (!has_room || end > scale_.right) continue;
-        text(x + 4, top + 1, theme_.text, words);
+        text(x + 4, top + 1, theme_.text_2, words);
         numbers.emplace_back(x + 4, words);  // the next one keeps clear of it
     }
     list_.PopClipRect();

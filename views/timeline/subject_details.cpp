@@ -59,7 +59,7 @@ QString for_whom(const std::map<int, double>& seconds_for, double whole_s, const
         .arg(lane_words(longest->first, data));
 }
 
-/// "42.8 %, 611 ms: Waiting for the all-reduce, mostly for n9", the longest cause first; `value` says how long.
+/// "42.8 %, 611 ms: waiting for the all-reduce, mostly for n9", the longest cause first; `value` says how long.
 void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineData& data,
                const std::function<QString(double)>& value) {
     std::vector<std::pair<double, IdleCause>> longest;
@@ -72,7 +72,7 @@ void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineDat
         const auto& [seconds, cause] = longest[k];
         const QString words =
             QObject::tr("%1: %2%3")
-                .arg(value(seconds), cause_words(cause), for_whom(all.waits_s.at(cause), seconds, data));
+                .arg(value(seconds), cause_in_sentence(cause), for_whom(all.waits_s.at(cause), seconds, data));
         rows.push_back({k == 0 ? QObject::tr("Idles") : QString(QChar(0x00A0)), words, DetailLink::node});
     }
 }
@@ -82,7 +82,7 @@ QString holdup_words(int lane, double from_s, double until_s, const TimelineData
     const auto then = data.statistics({lane}, from_s, until_s);
     const auto longest = std::max_element(then.idle_s.begin(), then.idle_s.end());
     if (then.busy_s >= *longest) return QObject::tr("it works on others");
-    return QObject::tr("it waits, %1").arg(cause_words(static_cast<IdleCause>(longest - then.idle_s.begin())));
+    return QObject::tr("it waits, %1").arg(cause_in_sentence(static_cast<IdleCause>(longest - then.idle_s.begin())));
 }
 
 /// "85.0 ms before backward on n9: it works on others", the longest first; `way` by its starts.

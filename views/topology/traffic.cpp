@@ -24,8 +24,7 @@ QString traffic_words(const Traffic& traffic) {
     const QString sent = traffic.parcels.empty()       ? QString{}
                          : traffic.parcels.size() == 1 ? QObject::tr(", 1 transfer")
                                                        : QObject::tr(", %1 transfers").arg(traffic.parcels.size());
-    return down +
-           QObject::tr("%1 of %2 nodes work").arg(traffic.working()).arg(std::ssize(traffic.work) - traffic.down) +
+    return down + QObject::tr("%1/%2 nodes work").arg(traffic.working()).arg(std::ssize(traffic.work) - traffic.down) +
            sent;
 }
 
