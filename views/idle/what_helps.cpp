@@ -15,6 +15,7 @@
 #include "core/planner/explain/node_what_ifs.h"
 #include "core/planner/explain/shared_work.h"
 #include "core/planner/timeline/evaluator.h"
+#include "core/planner/timeline/executed_order.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
 #include "views/timeline/reduction_key.h"
@@ -44,7 +45,40 @@ QString shared_words(const Problem& problem, const SharedWork& shared) {
 struct Tried {
     QString what;
     double change = 0;  ///< as a share of it
+    QString then;       ///< what limits it after that, where it gained far less than the critical path has of it
 };
+
+/// The node or link that holds most of the critical path, by its name.
+std::pair<double, std::string> most_critical(const Problem& problem, const Explanation& why) {
+    std::pair<double, std::string> most;
+    if (!why.nodes.empty()) most = {why.nodes[0].seconds, problem.node_ids[why.nodes[0].node]};
+    if (!why.links.empty()) most = std::max(most, {why.links[0].seconds(), why.links[0].name});
+    return most;
+}
+
+/// ", then n15 limits it": of a change that saves less than half of what the path through its thing promised.
+QString then_words(const Problem& problem, const Plan& plan, const Timeline& timeline, const Explanation& why,
+                   const WhatIf& what) {
+    const auto named = [&](const std::string& name) {
+        double seconds = 0;
+        for (const auto& one : why.nodes)
+            if (problem.node_ids[one.node] == name) seconds = one.seconds;
+        for (const auto& one : why.links)
+            if (one.name == name) seconds = one.seconds();
+        return seconds;
+    };
+    constexpr double promised = 0.5, kept = 0.5;  // twice as fast: half the time
+    if (-what.change_s >= kept * promised * named(what.name)) return {};
+    const Problem changed = upgraded(problem, what.upgrade);
+    const bool bound = what.order_kept && plan.order.empty();
+    const Plan kept_plan = bound ? with_executed_order(plan, problem, timeline) : plan;
+    const Timeline then = evaluate(changed, kept_plan);
+    if (!then.complete) return {};
+    const auto [seconds, name] =
+        most_critical(problem, explain(changed, kept_plan, then, {.nodes = 0, .links = 0, .stop = {}}));
+    return name.empty() || name == what.name ? QString{}
+                                             : QObject::tr(", then %1 limits it").arg(QString::fromStdString(name));
+}
 
 std::optional<NodeIndex> find_node(const Problem& problem, const std::string& id) {
     const auto place = std::find(problem.node_ids.begin(), problem.node_ids.end(), id);
@@ -61,18 +95,21 @@ std::vector<Tried> tried(const Problem& problem, const Plan& plan, const Timelin
     std::vector<Tried> all;
     if (const auto place = find_node(problem, node); place && serves(plan, *place, problem.nodes()))
         for (const auto& what : node_what_ifs(problem, plan, timeline, *place))
-            if (what.complete) all.push_back({thing_words(what), what.change});
+            if (what.complete)
+                all.push_back(
+                    {thing_words(what), what.change,
+                     what.change < -worth_saying ? then_words(problem, plan, timeline, why, what) : QString{}});
     if (const auto place = find_node(problem, node))
         if (const auto shared = shared_work(problem, plan, timeline, *place))
-            all.push_back({shared_words(problem, *shared), shared->change});
+            all.push_back({shared_words(problem, *shared), shared->change, {}});
     for (const auto& what : why.what_ifs) {
         const auto is_known = [&](const Tried& one) { return one.what == thing_words(what); };
         if (what.complete && what.change < -worth_saying && std::none_of(all.begin(), all.end(), is_known))
-            all.push_back({thing_words(what), what.change});
+            all.push_back({thing_words(what), what.change, then_words(problem, plan, timeline, why, what)});
     }
     for (const auto& other : other_reductions(problem, plan, timeline, wire))
         if (other.complete && other.rule != AllReduceRule::free && other.change < -worth_saying)
-            all.push_back({reduction_words(other), other.change});
+            all.push_back({reduction_words(other), other.change, {}});
     std::stable_sort(all.begin(), all.end(), [](const Tried& a, const Tried& b) { return a.change < b.change; });
     return all;
 }
@@ -124,9 +161,9 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
     if (!timeline.complete) return {{}, {QObject::tr("The plan does not come to its end")}};
     const auto why = explain(problem, plan, timeline);
     QStringList gains, without, longer;
-    for (const auto& [what, change] : tried(problem, plan, timeline, why, node, wire)) {
+    for (const auto& [what, change, then] : tried(problem, plan, timeline, why, node, wire)) {
         if (change < -worth_saying && gains.size() < most)
-            gains << QObject::tr("%1: %2").arg(what, change_words(change));
+            gains << QObject::tr("%1: %2%3").arg(what, change_words(change), then);
         else if (change > worth_saying)
             longer << QObject::tr("%1: %2").arg(capitalised(change_words(change)), what);
         else if (change >= -worth_saying)
@@ -140,8 +177,13 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
     if (!any_single)
         without << (small.isEmpty() ? QObject::tr("any one node or link faster")
                                     : QObject::tr("any other node or link faster"));
+    // A large share of the path that nothing shortens reads like a fault, unless it is said why.
+    const bool others_limit = !any_single && most_critical(problem, why).first > 2 * 2 * worth_saying * why.iteration_s;
     if (!without.isEmpty())
-        gains << QObject::tr("Less than %1\u2009% each: %2").arg(100 * worth_saying).arg(without.join("; "));
+        gains << (others_limit ? QObject::tr("Less than %1\u2009% each, as others are as critical: %2")
+                               : QObject::tr("Less than %1\u2009% each: %2"))
+                     .arg(100 * worth_saying)
+                     .arg(without.join("; "));
     return {limit_words(problem, why, node), gains + longer};
 }
 
