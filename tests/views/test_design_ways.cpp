@@ -17,6 +17,7 @@
 #include "tests/views/window_experiments.h"
 #include "views/inspector/field_text.h"
 #include "views/matrix/heat_key.h"
+#include "views/matrix/marked_header.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/devices.h"
@@ -304,6 +305,95 @@ private Q_SLOTS:
         w->open_template("quick-start");
         QVERIFY2(model.outliers().empty(), "links between continents are no mistake");
         QVERIFY(outliers({1, 1, 1, 1, 1, 1, 100}).size() == 1 && outliers({1, 2, 3, 4, 5, 6, 7}).empty());
+    }
+
+    /// Heads of what is selected are marked; what is joined with itself is on no scale; the first node of a region
+    /// has its name, and a button leads to what is far off.
+    void the_matrix_follows_the_selection() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& panel = see_matrix(*w);
+        auto& model = panel.model();
+        const auto marked = [&](Qt::Orientation way) {
+            QStringList heads;
+            for (int i = 0; i < model.rowCount(); ++i)
+                if (model.headerData(i, way, MarkedHeader::marked).toBool())
+                    heads << model.headerData(i, way, Qt::DisplayRole).toString();
+            return heads.join(' ');
+        };
+        QCOMPARE(marked(Qt::Vertical), QString());
+        w->selection().select({.nodes = {"n3"}});
+        QCOMPARE(marked(Qt::Vertical) + '/' + marked(Qt::Horizontal), QString("Germany/Germany"));
+        w->selection().select({.links = {{"LA", "Iowa"}}});
+        QCOMPARE(marked(Qt::Horizontal), QString("Iowa LA"));
+        auto* heads = panel.table().verticalHeader();
+        const int row = marked(Qt::Vertical).isEmpty() ? 0 : 4;
+        QCOMPARE(model.headerData(row, Qt::Vertical, Qt::DisplayRole).toString(), QString("Iowa"));
+        const QImage seen = heads->viewport()->grab().toImage();
+        const QPoint edge(heads->width() - 2, heads->sectionViewportPosition(row) + heads->sectionSize(row) / 2);
+        QCOMPARE(seen.pixelColor(edge), theme().accent);
+        QCOMPARE(model.data(model.index(0, 0), Qt::BackgroundRole).value<QBrush>().style(), Qt::BDiagPattern);
+        QVERIFY(panel.far_button().isHidden());
+        w->open_template("authors-20");
+        QCOMPARE(model.headerData(0, Qt::Horizontal, Qt::DisplayRole).toString(), QString("Australia\nn0"));
+        QCOMPARE(model.headerData(1, Qt::Vertical, Qt::DisplayRole).toString(), QString("n12"));
+        QCOMPARE(panel.far_button().text(), QString("Show %1 far off").arg(model.outliers().size()));
+        for (const std::size_t next : {0, 1}) {
+            panel.far_button().click();
+            QCOMPARE(panel.table().currentIndex(), model.outliers()[next]);
+            QVERIFY(panel.table().viewport()->rect().contains(panel.table().visualRect(model.outliers()[next])));
+        }
+    }
+
+    /// Where hop times replace links the canvas says so, and leads to them.
+    void a_network_without_links_says_why() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& canvas = w->design_page().canvas();
+        auto* note = canvas.findChild<QPushButton*>("hops_note");
+        QVERIFY(!note->isVisible());
+        w->open_template("authors-20");
+        QVERIFY(note->isVisible() && canvas.viewport()->rect().contains(note->geometry()));
+        note->click();
+        QVERIFY(w->design_page().matrix().isVisible());
+    }
+
+    /// What is listed beside the canvas says how fast it is.
+    void devices_have_their_figures() {
+        auto w = window();
+        const auto* list = w->design_page().tools().findChild<QListWidget*>("devices");
+        QCOMPARE(plain(list->item(0)->data(Qt::AccessibleDescriptionRole).toString()), QString("989 TFLOP/s, 80 GB"));
+        QVERIFY(list->sizeHintForRow(0) >= size::row);
+    }
+
+    /// A node's menu says where it stands and serves.
+    void a_node_is_moved_by_its_menu() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        const auto pick = [&](const QString& words, const QString& in = {}) {
+            QMenu menu;
+            Q_EMIT w->design_page().canvas().menu_wanted({.nodes = {"node-1"}}, menu);
+            for (auto* action : (in.isEmpty() ? &menu : [&] {
+                     for (auto* sub : menu.findChildren<QMenu*>())
+                         if (sub->title() == in) return sub;
+                     return &menu;
+                 }())->actions())
+                if (action->text() == words) return action->trigger(), true;
+            return false;
+        };
+        QVERIFY(pick("Select region"));
+        QCOMPARE(w->selection().now().regions, std::set<std::string>{"region-1"});
+        QVERIFY(!pick("region-1", "Move to region"));
+        QVERIFY(pick("region-2", "Move to region"));
+        const auto& e = w->document().experiment();
+        QCOMPARE(e.topology.nodes.front().region, std::string("region-2"));
+        QVERIFY2(e.topology.nodes.front().x > 400, "beside those that are there");
+        w->document().undo_stack().undo();
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QVERIFY(pick("Stage 2", "Pin to stage"));
+        const auto& placed = e.pipeline.placement;
+        QVERIFY(placed.size() == 3 && std::find(placed[2].begin(), placed[2].end(), "node-1") != placed[2].end());
     }
 
     void an_action_and_a_node_are_found_by_words() {

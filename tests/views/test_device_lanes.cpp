@@ -60,6 +60,17 @@ struct Devices {
 class TestDeviceLanes : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// In a narrow window nodes have more room than the words about their device.
+    void chips_have_room_in_a_narrow_window() {
+        Devices d(two_gpus());
+        const std::string node = d.document.experiment().topology.nodes.front().id;
+        for (const int width : {900, 460}) {
+            d.lanes.resize(width, 300);
+            QTRY_COMPARE(d.lanes.view().width(), width);
+            QVERIFY2(d.lanes.view().chip(node).left() <= width / 2, qPrintable(QString::number(width)));
+        }
+    }
+
     void gpus_are_listed_with_what_is_free() {
         Devices d(two_gpus());
         QCOMPARE(d.lanes.view().lanes().size(), std::size_t{4});  // cpu, any, two

@@ -34,7 +34,7 @@ private Q_SLOTS:
         score.lower_bound_seconds = 1;
         score.gap = 0.2101;
         const QString any = "With any placement at most 22 % above the best (bound 1.00 s)";
-        QCOMPARE(plain(plan_verdict(score, 0.0723)), QString("at most 8 % above the best with these stages"));
+        QCOMPARE(plain(plan_verdict(score, 0.0723)), QString("at most 7.3 % above the best with these stages"));
         QCOMPARE(plain(any_placement_words(score, 0.0723)), any);
         QCOMPARE(plan_verdict(score, {}), QString());
         QCOMPARE(plain(any_placement_words(score, {})), any);
@@ -55,6 +55,36 @@ private Q_SLOTS:
         QVERIFY2(w->design_page().figures().text().contains(said), qPrintable(w->design_page().figures().text()));
         w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
         QVERIFY2(!w->design_page().figures().text().contains(said), "of the plan before the edit it says nothing");
+    }
+
+    /// The same figure is rounded in one way wherever it stands.
+    void gaps_and_shares_are_rounded_alike() {
+        const std::pair<double, const char*> gaps[] = {{0, "0 %"},        {0.000447, "0.1 %"}, {0.03, "3.0 %"},
+                                                       {0.0301, "3.1 %"}, {0.0999, "10 %"},    {0.722, "73 %"}};
+        for (const auto& [gap, words] : gaps) QCOMPARE(plain(at_most_percent(gap)), QString(words));
+        QCOMPARE(plain(whole_percent(0.00201)), QString("< 1 %"));
+        QCOMPARE(plain(whole_percent(0)), QString("0 %"));
+        QCOMPARE(plain(whole_percent(0.178)), QString("18 %"));
+    }
+
+    /// A share stands beside the rings of its node where there is room; what is selected as well has two.
+    void a_share_leaves_its_node_to_be_seen() {
+        auto w = window();
+        Experiment e;
+        add_node(e, {0, 0});
+        w->document().start_new(e);
+        auto* node = w->design_page().canvas().scene_model().node("node-1");
+        node->critical_share = 0.13;
+        const double below = node->name_box(1).top();
+        for (const double zoom : {0.5, 1.0, 2.0}) {
+            const QSizeF words = share_size("13 %") * text_scale(zoom);
+            const QPointF at = node->share_place(zoom);
+            QVERIFY2(std::abs(at.y()) - words.height() / 2 > node_radius + 3, qPrintable(QString::number(at.y())));
+            const QRectF box(at - QPointF(words.width() / 2, words.height() / 2), words);
+            QVERIFY2(node->boundingRect().contains(box), "all of it is drawn");
+        }
+        w->selection().select({.nodes = {"node-1"}});
+        QVERIFY2(node->name_box(1).top() > below + 3, "below both rings");
     }
 
     /// A ring and a share on the node that the plan's end waits for the longest.

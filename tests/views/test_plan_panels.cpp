@@ -449,7 +449,11 @@ private Q_SLOTS:
         curve.resize(400, 200);
         WhatIfQuestion question;
         question.values = {0, 1, 2};
+        curve.show_curve(question, {{1, false}, {1, true}, {1e-9, true}});
+        const double none = curve.place(2).y();
         curve.show_curve(question, {{1, false}, {1, true}, {0, false}});
+        const double up = none - curve.place(2).y();
+        QVERIFY2(up > 6 && up < 20, "the axis makes room for a row of values without a plan, below it");
         const QImage seen = curve.grab().toImage();
         QCOMPARE(seen.pixelColor(curve.place(0).toPoint()), theme().surface);
         QCOMPARE(seen.pixelColor(curve.place(1).toPoint()), theme().accent);

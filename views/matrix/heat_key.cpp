@@ -17,7 +17,11 @@ int heat_words_wide(const QString& words) { return QFontMetrics(small_font()).ho
 
 }  // namespace
 
-QColor heat_colour(double heat) { return mix(theme().surface, theme().accent, most_heat * std::clamp(heat, 0.0, 1.0)); }
+/// The slowest stand out from those that are nearly as slow.
+QColor heat_colour(double heat) {
+    const double share = std::clamp(heat, 0.0, 1.0);
+    return mix(theme().surface, theme().accent, most_heat * share * share);
+}
 
 HeatKey::HeatKey(QWidget* parent) : QWidget(parent) {
     setObjectName("heat_key");
@@ -49,8 +53,7 @@ void HeatKey::paintEvent(QPaintEvent*) {
     const QRect bar(heat_words_wide(quickest_) + size::unit, (height() - heat_bar_high) / 2, heat_bar_wide,
                     heat_bar_high);
     QLinearGradient heat(bar.topLeft(), bar.topRight());
-    heat.setColorAt(0, heat_colour(0));
-    heat.setColorAt(1, heat_colour(1));
+    for (const double at : {0.0, 0.25, 0.5, 0.75, 1.0}) heat.setColorAt(at, heat_colour(at));
     painter.setPen(QPen(theme().line, 1));
     painter.setBrush(heat);
     painter.drawRect(bar);

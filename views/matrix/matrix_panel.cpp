@@ -16,6 +16,7 @@
 
 #include "views/inspector/field_text.h"
 #include "views/matrix/heat_key.h"
+#include "views/matrix/marked_header.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -24,6 +25,7 @@ namespace skippipe {
 namespace {
 
 constexpr int most_named_outliers = 2;
+constexpr int least_cell = 56, most_cell = 120;  ///< pixels across
 
 QString cell_text(double value, MatrixShows shows) {
     const bool rate = shows == MatrixShows::bandwidth || shows == MatrixShows::connection;
@@ -35,8 +37,11 @@ class HeatCells final : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
-        const auto ground = index.data(Qt::BackgroundRole).value<QColor>();
-        if (ground.isValid() && !(option.state & QStyle::State_Selected)) painter->fillRect(option.rect, ground);
+        const auto ground = index.data(Qt::BackgroundRole).value<QBrush>();
+        if (ground.style() != Qt::NoBrush && !(option.state & QStyle::State_Selected)) {
+            if (ground.style() != Qt::SolidPattern) painter->fillRect(option.rect, theme().surface_2);
+            painter->fillRect(option.rect, ground);
+        }
         QStyledItemDelegate::paint(painter, option, index);
     }
 };
@@ -118,14 +123,48 @@ QVariant MatrixModel::data(const QModelIndex& index, int role) const {
         default: return {};
     }
     if (far) return theme().warning;
-    if (v <= 0 || most_ <= least_ || is_within(index.row(), index.column())) return {};
+    // What is joined with itself is on no scale.
+    if (is_within(index.row(), index.column())) return QBrush(theme().line, Qt::BDiagPattern);
+    if (v <= 0 || most_ <= least_) return {};
     const double share = std::log(v / least_) / std::log(most_ / least_);
     return heat_colour(is_rate() ? 1 - share : share);
 }
 
 QVariant MatrixModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (role != Qt::DisplayRole) return {};
-    return QString::fromStdString((orientation == Qt::Vertical ? row_end(section) : column_end(section)).id);
+    const auto& ends = orientation == Qt::Vertical ? rows_ : columns_;
+    const MatrixEnd& end = ends[static_cast<std::size_t>(section)];
+    switch (role) {
+        case Qt::DisplayRole:
+            return head(ends, section, orientation == Qt::Vertical ? QStringLiteral("  ") : QStringLiteral("\n"));
+        case Qt::ToolTipRole: return QString::fromStdString(end.region.empty() ? end.id : end.id + ", " + end.region);
+        case MarkedHeader::marked: return marked_.contains(end.id);
+        case Qt::TextAlignmentRole:
+            return static_cast<int>(orientation == Qt::Vertical ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignCenter);
+        default: return {};
+    }
+}
+
+/// Nodes stand by region, whose name the first of them has before its own.
+QString MatrixModel::head(const std::vector<MatrixEnd>& ends, int place, const QString& between) const {
+    const auto& end = ends[static_cast<std::size_t>(place)];
+    const QString id = QString::fromStdString(end.id);
+    const bool has_regions = std::any_of(ends.begin(), ends.end(), [](const auto& one) { return !one.region.empty(); });
+    if (!has_regions) return id;
+    const bool is_first = place == 0 || ends[static_cast<std::size_t>(place) - 1].region != end.region;
+    if (is_first) return QString::fromStdString(end.region) + between + id;
+    return between == QStringLiteral("\n") ? between + id : id;
+}
+
+void MatrixModel::mark(const Selection& selected) {
+    std::set<std::string> ids = selected.nodes;
+    ids.insert(selected.regions.begin(), selected.regions.end());
+    for (const auto& link : selected.links) ids.insert({link.from, link.to});
+    for (const auto& node : document_.experiment().topology.nodes)
+        if (selected.nodes.contains(node.id) && !node.region.empty()) ids.insert(node.region);
+    if (ids == marked_) return;
+    marked_ = std::move(ids);
+    if (!rows_.empty()) Q_EMIT headerDataChanged(Qt::Vertical, 0, rowCount() - 1);
+    if (!columns_.empty()) Q_EMIT headerDataChanged(Qt::Horizontal, 0, columnCount() - 1);
 }
 
 Qt::ItemFlags MatrixModel::flags(const QModelIndex& index) const {
@@ -210,14 +249,22 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
       table_(new QTableView),
       shows_(new QComboBox),
       words_(new QLabel),
-      heat_(new HeatKey) {
+      heat_(new HeatKey),
+      far_(new QPushButton) {
+    table_->setHorizontalHeader(new MarkedHeader(Qt::Horizontal));
+    table_->setVerticalHeader(new MarkedHeader(Qt::Vertical));
     make_plain(*table_, tr("Matrix of links"));
     table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                             QAbstractItemView::AnyKeyPressed);
     table_->setSelectionBehavior(QAbstractItemView::SelectItems);
     table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     table_->verticalHeader()->show();
-    table_->horizontalHeader()->setDefaultSectionSize(84);
+    far_->setObjectName("show_far");
+    far_->setProperty("role", "link");
+    far_->setToolTip(tr("Goes to the next value that is far from all others"));
+    far_->hide();
+    connect(far_, &QPushButton::clicked, this, &MatrixPanel::show_next_far);
+    connect(&selection, &SelectionModel::changed, this, [this] { model_->mark(selection_.now()); });
     table_->setModel(model_);
     auto* cells = new HeatCells(table_);
     table_->setItemDelegate(cells);
@@ -231,6 +278,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     auto* row = head_row();
     row->addWidget(shows_);
     row->addWidget(heat_);
+    row->addWidget(far_);
     row->addStretch();
     row->addWidget(files_button());
     words_->setContentsMargins(size::wide_gap, 0, size::wide_gap, size::unit);
@@ -303,7 +351,11 @@ void MatrixPanel::follow() {
     const bool hops = model_->shows() == MatrixShows::hop;
     shows_->setVisible(!hops);
     shows_->setCurrentIndex(std::max(0, shows_->findData(static_cast<int>(model_->shows()))));
+    model_->mark(selection_.now());
+    fit_columns();
     const auto& far = model_->outliers();
+    far_->setText(tr("Show %1 far off").arg(far.size()));
+    far_->setVisible(!far.empty());
     QStringList named;
     for (const auto& cell : far) {
         if (named.size() == most_named_outliers) break;
@@ -322,6 +374,31 @@ void MatrixPanel::follow() {
                                        .arg(named.join(", "),
                                             far.size() > most_named_outliers ? QStringLiteral(", …") : QString{}));
     words_->setText(text);
+}
+
+void MatrixPanel::show_next_far() {
+    const auto& far = model_->outliers();
+    if (far.empty()) return;
+    const auto now = std::find(far.begin(), far.end(), table_->currentIndex());
+    const QModelIndex next = now == far.end() || std::next(now) == far.end() ? far.front() : *std::next(now);
+    table_->setCurrentIndex(next);
+    table_->scrollTo(next, QAbstractItemView::PositionAtCenter);
+    table_->setFocus();
+}
+
+/// As wide as the longest value needs; what is far off may be cut, its tip has it.
+void MatrixPanel::fit_columns() {
+    const QFontMetrics font(table_->font());
+    int wide = least_cell;
+    for (int row = 0; row < std::min(model_->rowCount(), 64); ++row)
+        for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
+            if (const QModelIndex cell = model_->index(row, column);
+                std::find(model_->outliers().begin(), model_->outliers().end(), cell) == model_->outliers().end())
+                wide = std::max(wide, font.horizontalAdvance(cell.data().toString()) + 2 * size::gap);
+    for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
+        for (const auto& line : model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().split('\n'))
+            wide = std::max(wide, font.horizontalAdvance(line) + 2 * size::gap);
+    table_->horizontalHeader()->setDefaultSectionSize(std::min(wide, most_cell));
 }
 
 }  // namespace skippipe

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <QAbstractTableModel>
 #include <QComboBox>
 #include <QLabel>
+#include <QPushButton>
 #include <QTableView>
 
 #include "views/document/document.h"
@@ -44,6 +47,8 @@ public:
     QString pair(int row, int column) const;
     /// The quickest and the slowest value that colours tell apart, in words; empty where they are the same.
     std::pair<QString, QString> heat_ends() const;
+    /// Marks the heads of what is selected: nodes with their regions, regions, and both ends of links.
+    void mark(const Selection& selected);
     /// Cells far from the rest, row by row.
     const std::vector<QModelIndex>& outliers() const { return outliers_; }
     /// Rows of cells with tabs between, as spreadsheets take them.
@@ -63,6 +68,7 @@ private:
     /// More is quicker.
     bool is_rate() const { return shows_ == MatrixShows::bandwidth || shows_ == MatrixShows::connection; }
     QString tip(int row, int column) const;
+    QString head(const std::vector<MatrixEnd>& ends, int place, const QString& between) const;
 
     Document& document_;
     MatrixShows shows_ = MatrixShows::latency;
@@ -70,6 +76,7 @@ private:
     std::vector<double> values_;  ///< row by row; negative: no link, no limit
     std::vector<QModelIndex> outliers_;
     double least_ = 0, most_ = 0;
+    std::set<std::string> marked_;  ///< ids of ends
 };
 
 /// Latency, bandwidth or hop times of every pair, or nodes' own connections, to read, edit, copy and paste. It follows
@@ -82,6 +89,8 @@ public:
     QTableView& table() { return *table_; }
     QLabel& words() { return *words_; }
     const HeatKey& heat_key() const { return *heat_; }
+    /// Leads from one of what is far from all others to the next; hidden where nothing is.
+    QPushButton& far_button() { return *far_; }
     void copy();
     void paste();
     /// Adds what a file of another program holds, once it is read, as one edit; `told` says what came of it.
@@ -97,6 +106,8 @@ protected:
 
 private:
     void follow();
+    void show_next_far();
+    void fit_columns();
     void take(const QString& name, const NetworkFile& file);
     QToolButton* files_button();
 
@@ -109,6 +120,7 @@ private:
     QComboBox* shows_;
     QLabel* words_;
     HeatKey* heat_;
+    QPushButton* far_;
 };
 
 }  // namespace skippipe

@@ -55,7 +55,8 @@ std::vector<MatrixEnd> matrix_ends(const Experiment& experiment) {
     if (by_region)
         for (const auto& region : t.regions) ends.push_back({region.id, {region.id, true}});
     for (const auto& node : t.nodes)
-        if (!by_region || node.region.empty() || linked.count(node.id)) ends.push_back({node.region, {node.id, false}});
+        if (!by_region || node.region.empty() || linked.count(node.id))
+            ends.push_back({node.region, {node.id, false, node.region}});
     std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<MatrixEnd> sorted;
     for (auto& [region, end] : ends) sorted.push_back(std::move(end));
@@ -68,7 +69,7 @@ std::vector<MatrixEnd> matrix_rows(const Experiment& experiment, MatrixShows sho
     for (const auto& node : experiment.topology.nodes) nodes.push_back(&node);
     std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->region < b->region; });
     std::vector<MatrixEnd> rows;
-    for (const auto* node : nodes) rows.push_back({node->id, false});
+    for (const auto* node : nodes) rows.push_back({node->id, false, node->region});
     return rows;
 }
 

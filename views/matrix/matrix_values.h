@@ -20,6 +20,7 @@ enum class MatrixShows { latency, bandwidth, hop, connection };
 struct MatrixEnd {
     std::string id;
     bool is_region = false;
+    std::string region = {};  ///< that a node stands in
     bool operator==(const MatrixEnd&) const = default;
 };
 

@@ -17,6 +17,8 @@ namespace skippipe {
 namespace {
 
 constexpr int chip_height = 24, chip_gap = 6, lane_padding = 6, chip_padding = 9;
+constexpr int least_head = 180;
+constexpr double head_share = 0.46;
 
 }  // namespace
 
@@ -34,16 +36,21 @@ void NodeLaneView::show_lanes(std::vector<NodeLane> lanes) {
     update();
 }
 
+int NodeLaneView::head_width() const {
+    return std::min(head_width_, std::max(least_head, static_cast<int>(head_share * width())));
+}
+
 void NodeLaneView::lay_out() {
     chips_.clear();
     boxes_.clear();
     const QFontMetrics metrics(small_font());
     int y = 0;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        int x = head_width_, row = y + lane_padding;
+        int x = head_width(), row = y + lane_padding;
         for (const auto& node : lanes_[i].nodes) {
             const int width = metrics.horizontalAdvance(QString::fromStdString(node)) + 2 * chip_padding;
-            if (x > head_width_ && x + width > this->width() - chip_gap) x = head_width_, row += chip_height + chip_gap;
+            if (x > head_width() && x + width > this->width() - chip_gap)
+                x = head_width(), row += chip_height + chip_gap;
             chips_.push_back({node, i, QRect(x, row, width, chip_height)});
             x += width + chip_gap;
         }
@@ -97,7 +104,7 @@ void NodeLaneView::paint_lane(QPainter& painter, std::size_t index) const {
         painter.setBrush(t.stage(lane.key));
         painter.drawRoundedRect(QRect(size::wide_gap, top + 4, 4, chip_height - 8), 2, 2);
     }
-    const QRect words(size::wide_gap + 10, top, head_width_ - size::wide_gap - 16, chip_height);
+    const QRect words(size::wide_gap + 10, top, head_width() - size::wide_gap - 16, chip_height);
     painter.setPen(t.text);
     painter.setFont(body_font());
     painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter, lane.name);

@@ -59,6 +59,8 @@ private:
     void paint_lane(QPainter& painter, std::size_t index) const;
     void paint_chip(QPainter& painter, const Chip& chip, QPoint by) const;
     void step(int key);
+    /// Of names and figures, which leave chips their room.
+    int head_width() const;
 
     SelectionModel& selection_;
     const int head_width_;

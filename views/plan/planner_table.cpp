@@ -18,7 +18,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int wide_enough_for_bytes = 520;
+constexpr int wide_enough_for_bytes = 520, least_column = 48, most_column = 140;
 
 enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, price_column, note_column };
 
@@ -68,11 +68,11 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     make_plain(*table_, tr("Planners side by side"));
     table_->setProperty("role", "narrow");
     table_->setHorizontalHeaderLabels(
-        {tr("Planner"), tr("Iteration"), tr("Above bound"), tr("Idle"), tr("Sent"), tr("Price"), QString{}});
+        {tr("Planner"), tr("Iteration"), tr("Above bound"), tr("Idle"), tr("Sent"), tr("Price"), tr("State")});
     for (int column = iteration_column; column < note_column; ++column)
         table_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     table_->horizontalHeaderItem(gap_column)
-        ->setToolTip(tr("How much longer the iteration is than the bound, below which no plan can be"));
+        ->setToolTip(tr("How much longer the iteration is than the bound, below which no plan can be, rounded up"));
     table_->horizontalHeaderItem(price_column)->setToolTip(tr("Of an iteration, by the experiment's prices"));
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -244,6 +244,7 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
 void PlannerTable::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     table_->setColumnHidden(bytes_column, width() < wide_enough_for_bytes);
+    table_->horizontalHeader()->setMinimumSectionSize(std::clamp(width() / 8, least_column, most_column));
 }
 
 void PlannerTable::showEvent(QShowEvent* event) {
@@ -267,7 +268,7 @@ void PlannerTable::show_plan(std::shared_ptr<const PlanOutcome> shown) {
 void PlannerTable::fill(const PlannerRow& row, int place) {
     if (row.iteration_s > 0) {
         table_->item(place, iteration_column)->setText(duration(row.iteration_s));
-        table_->item(place, gap_column)->setText(percent(row.gap));
+        table_->item(place, gap_column)->setText(at_most_percent(row.gap));
         table_->item(place, idle_column)->setText(percent(row.idle));
         table_->item(place, bytes_column)->setText(quantity(row.bytes, "B"));
         table_->item(place, price_column)->setText(row.price ? three_digits(*row.price) : QString{});

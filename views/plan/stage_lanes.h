@@ -26,6 +26,8 @@ public:
     void show_plan(const PlanOutcome* outcome, bool pale = false);
     NodeLaneView& view() { return *view_; }
     QPushButton& button() { return *button_; }
+    /// Puts a node into another stage, and holds all others where they are.
+    void move(const std::string& node, int stage);
     /// In the place of lanes where there are none.
     EmptyNote& note() { return *note_; }
 
@@ -34,7 +36,6 @@ Q_SIGNALS:
 
 private:
     void follow();
-    void move(const std::string& node, int stage);
     void fix_or_leave();
 
     Document& document_;

@@ -14,7 +14,8 @@
 namespace skippipe {
 namespace {
 
-constexpr int left_room = 72, bottom_room = 42, top_room = 20;
+constexpr int left_room = 72, bottom_room = 42, top_room = 34;
+constexpr int gap_room = 34, above_gaps = 12;  ///< of the row of values without a plan, and between it and the axis
 constexpr double point_radius = 4;
 constexpr double tick_room = 44;  ///< pixels between ticks, at least
 
@@ -49,7 +50,14 @@ void WhatIfCurve::choose(int index) {
 }
 
 QRectF WhatIfCurve::frame() const {
-    return QRectF(rect()).adjusted(left_room, top_room, -size::wide_gap, -bottom_room);
+    return QRectF(rect()).adjusted(left_room, top_room, -size::wide_gap, -bottom_room - gaps_high());
+}
+
+/// A value without a plan has no time: it stands in a row of its own.
+int WhatIfCurve::gaps_high() const {
+    const bool has = std::any_of(answers_.begin(), answers_.end(),
+                                 [](const auto& answer) { return answer.is_planned() && !answer.has_plan(); });
+    return has ? gap_room : 0;
 }
 
 double WhatIfCurve::x_of(double value) const {
@@ -77,7 +85,9 @@ double WhatIfCurve::y_of(double seconds) const {
 }
 
 QPointF WhatIfCurve::place(std::size_t value) const {
-    return {x_of(question_.values[value]), y_of(std::max(0.0, answers_[value].seconds))};
+    const double x = x_of(question_.values[value]);
+    if (!answers_[value].has_plan()) return {x, frame().bottom() + (above_gaps + gaps_high()) / 2.0};
+    return {x, y_of(answers_[value].seconds)};
 }
 
 /// Small words about a place, moved into the frame.
@@ -101,6 +111,7 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
     painter.setFont(small_font());
     draw_times(painter);
     draw_values(painter);
+    draw_gaps(painter);
     draw_now(painter);
     draw_line(painter);
     for (std::size_t i = 0; i < answers_.size(); ++i) draw_point(painter, i);
@@ -131,7 +142,8 @@ void WhatIfCurve::draw_times(QPainter& painter) const {
 void WhatIfCurve::draw_values(QPainter& painter) const {
     const QRectF in = frame();
     painter.setPen(theme().text_2);
-    painter.drawText(QRectF(in.left(), in.bottom() + 22, in.width(), 16), Qt::AlignCenter, question_.words);
+    const double top = in.bottom() + gaps_high();
+    painter.drawText(QRectF(in.left(), top + 22, in.width(), 16), Qt::AlignCenter, question_.words);
     std::vector<std::size_t> places{0, question_.values.size() - 1};
     for (std::size_t i = 1; i + 1 < question_.values.size(); ++i) places.push_back(i);
     std::vector<QRectF> taken;
@@ -139,7 +151,7 @@ void WhatIfCurve::draw_values(QPainter& painter) const {
         const QString words = value_text(question_, question_.values[i]);
         const double half = painter.fontMetrics().horizontalAdvance(words) / 2.0;
         const double x = std::clamp(x_of(question_.values[i]), half, std::max(half, width() - half - 2));
-        const QRectF box(x - half, in.bottom() + 4, 2 * half + 1, 18);
+        const QRectF box(x - half, top + 4, 2 * half + 1, 18);
         const QRectF roomy = box.adjusted(-size::gap, 0, size::gap, 0);
         if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(roomy); }))
             continue;
@@ -158,6 +170,15 @@ void WhatIfCurve::draw_now(QPainter& painter) const {
     const double wide = painter.fontMetrics().horizontalAdvance(words) + 4;
     painter.drawText(QRectF(x + 4 + wide > width() ? x - 4 - wide : x + 4, in.top() - 2, wide, 16), Qt::AlignLeft,
                      words);
+}
+
+void WhatIfCurve::draw_gaps(QPainter& painter) const {
+    if (gaps_high() == 0) return;
+    const QRectF row(0, frame().bottom() + above_gaps, width(), gaps_high() - above_gaps);
+    painter.fillRect(row.adjusted(left_room, 0, -size::wide_gap, 0), theme().surface_2);
+    painter.setPen(theme().text_2);
+    painter.drawText(row.adjusted(0, 0, left_room - size::gap - width(), 0), Qt::AlignRight | Qt::AlignVCenter,
+                     tr("no plan"));
 }
 
 /// Broken where there is no plan.
@@ -183,7 +204,7 @@ void WhatIfCurve::draw_point(QPainter& painter, std::size_t i) const {
     if (!answer.has_plan()) {
         painter.drawLine(at - QPointF(4, 4), at + QPointF(4, 4));
         painter.drawLine(at - QPointF(4, -4), at + QPointF(4, -4));
-        return draw_beside(painter, at - QPointF(0, 14), tr("no plan"));
+        return;
     }
     painter.setBrush(t.surface);
     if (static_cast<int>(i) == chosen_) painter.drawEllipse(at, point_radius + 4, point_radius + 4);

@@ -17,6 +17,8 @@ public:
     explicit WhatIfCurve(QWidget* parent = nullptr);
     void show_curve(const WhatIfQuestion& question, const std::vector<WhatIfAnswer>& answers);
     void choose(int index);
+    /// The longest time that is drawn: beside it, all are said in one unit.
+    double most_s() const { return most_s_; }
     int chosen() const { return chosen_; }
     /// Where the point of a value stands.
     QPointF place(std::size_t value) const;
@@ -39,6 +41,8 @@ private:
     double step_s() const;
     void draw_times(QPainter& painter) const;
     void draw_values(QPainter& painter) const;
+    int gaps_high() const;
+    void draw_gaps(QPainter& painter) const;
     void draw_now(QPainter& painter) const;
     void draw_line(QPainter& painter) const;
     void draw_point(QPainter& painter, std::size_t i) const;

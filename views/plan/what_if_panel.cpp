@@ -32,8 +32,10 @@ bool same_question(const WhatIfQuestion& a, const WhatIfQuestion& b) {
     return a.words == b.words && a.now == b.now && a.values == b.values;
 }
 
-QString time_words(const WhatIfAnswer& answer) {
-    return answer.is_whole ? duration(answer.seconds) : QObject::tr("at most %1").arg(duration(answer.seconds));
+/// In the unit of the curve beside it.
+QString time_words(const WhatIfAnswer& answer, double most_s) {
+    const QString time = duration_beside(answer.seconds, most_s);
+    return answer.is_whole ? time : QObject::tr("at most %1").arg(time);
 }
 
 }  // namespace
@@ -204,8 +206,9 @@ QString WhatIfPanel::spread_words() const {
         if (most == nullptr || answer.seconds > most->seconds) most = &answer;
     }
     if (least == nullptr) return busy_ ? tr("No value has a plan by a short search") : tr("No value has a plan");
-    const QString spread = (least->is_whole && most->is_whole ? tr("%1 to %2") : tr("%1 to %2 at most"))
-                               .arg(duration(least->seconds), duration(most->seconds));
+    const QString spread =
+        (least->is_whole && most->is_whole ? tr("%1 to %2") : tr("%1 to %2 at most"))
+            .arg(duration_beside(least->seconds, curve_->most_s()), duration_beside(most->seconds, curve_->most_s()));
     if (whole < answers_.size()) return tr("%1; %2 of %3 searched in full").arg(spread).arg(whole).arg(answers_.size());
     return (most->seconds <= least->seconds * hardly ? tr("Hardly matters: %1; choose a value")
                                                      : tr("%1; choose a value"))
@@ -231,12 +234,12 @@ void WhatIfPanel::say() {
     const auto now = std::find(question.values.begin(), question.values.end(), question.now);
     const double now_s =
         now == question.values.end() ? 0 : answers_[static_cast<std::size_t>(now - question.values.begin())].seconds;
-    words_->setText(
-        !answer.is_planned() ? tr("%1: not planned yet").arg(value)
-        : !answer.has_plan() ? tr("%1: there is no plan").arg(value)
-        : now_s > 0 && now_s != answer.seconds
-            ? tr("%1: %2, %3 against now").arg(value, time_words(answer), change(answer.seconds / now_s - 1))
-            : tr("%1: %2").arg(value, time_words(answer)));
+    words_->setText(!answer.is_planned() ? tr("%1: not planned yet").arg(value)
+                    : !answer.has_plan() ? tr("%1: there is no plan").arg(value)
+                    : now_s > 0 && now_s != answer.seconds
+                        ? tr("%1: %2, %3 against now")
+                              .arg(value, time_words(answer, curve_->most_s()), change(answer.seconds / now_s - 1))
+                        : tr("%1: %2").arg(value, time_words(answer, curve_->most_s())));
 }
 
 }  // namespace skippipe

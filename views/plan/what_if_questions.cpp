@@ -139,7 +139,7 @@ QString value_text(const WhatIfQuestion& question, double value) {
     const QString unit = QString::fromUtf8(question.unit);
     return unit == "s"     ? duration_beside(value, question.values.back())
            : unit == "B/s" ? quantity_beside(8 * value, 8 * question.values[question.values.size() / 2], "bit/s")
-                           : QString::number(value, 'g', 4);
+                           : QString::number(value, 'g', value < 1 ? 2 : 4);
 }
 
 std::vector<WhatIfQuestion> what_if_questions(const Experiment& experiment, const Selection& selection,

@@ -6,6 +6,7 @@
 #include <QEvent>
 #include <QHeaderView>
 #include <QResizeEvent>
+#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
 #include "core/experiment/describe.h"
@@ -20,6 +21,15 @@ namespace {
 
 constexpr int least_beside = 600;  ///< pixels across, for two columns
 
+/// Rows that touch neither the next nor the one before, however many lines they have.
+class RoomyRows final : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        return QStyledItemDelegate::sizeHint(option, index) + QSize(0, size::gap);
+    }
+};
+
 QString words_of(const std::string& text) { return QString::fromStdString(text); }
 
 QTableWidget* rows_table(const QString& name, const QStringList& headers) {
@@ -29,6 +39,7 @@ QTableWidget* rows_table(const QString& name, const QStringList& headers) {
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setSelectionMode(QAbstractItemView::SingleSelection);
     wrap_rows(*table);
+    table->setItemDelegate(new RoomyRows(table));
     table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -57,14 +68,21 @@ QString operation_words(OpKind kind) {
 }
 
 QString sentence(const Wait& wait, const Problem& problem) {
-    const QString others = words_of(wait.ahead(problem)), operation = operation_words(wait.operation);
+    const auto count = wait.others.size();
+    const QString others = (count == 0   ? QStringLiteral("%1")
+                            : count == 1 ? QObject::tr("microbatch %1")
+                                         : QObject::tr("microbatches %1"))
+                               .arg(words_of(wait.ahead(problem)));
+    const QString operation = operation_words(wait.operation);
     const QString node = wait.node < 0 ? QString{} : words_of(problem.node_ids[static_cast<std::size_t>(wait.node)]);
     switch (wait.cause) {
         case WaitCause::link:
-            return QObject::tr("%1: line sends for %2")
+            return QObject::tr("%1: the link is sending for %2")
                 .arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " → "), others);
-        case WaitCause::memory: return QObject::tr("%1 on %2: no memory until %3 leaves").arg(operation, node, others);
-        case WaitCause::collision: return QObject::tr("%1 on %2: the node works on %3").arg(operation, node, others);
+        case WaitCause::memory:
+            return QObject::tr("%1 on %2: no memory free before %3 leaves").arg(operation, node, others);
+        case WaitCause::collision:
+            return QObject::tr("%1 on %2: the node is busy with %3").arg(operation, node, others);
         case WaitCause::order: return QObject::tr("%1 on %2: its turn is after %3").arg(operation, node, others);
     }
     return {};
@@ -162,7 +180,7 @@ void WhyPanel::show_explanation() {
 
 void WhyPanel::show_why(const Explanation& why) {
     const auto share = [&](double seconds) {
-        return unbroken(percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0));
+        return unbroken(whole_percent(why.iteration_s > 0 ? seconds / why.iteration_s : 0)).toHtmlEscaped();
     };
     const auto figure = [](const QString& name, const QString& value) {
         return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;%3")
@@ -189,7 +207,7 @@ void WhyPanel::show_why(const Explanation& why) {
     if (why.placed.seconds > 0)
         parts << figure(
             tr("Bound, these stages").replace(' ', "&nbsp;"),  // whole on its line
-            unbroken(tr("%1, %2 above").arg(duration(why.placed.seconds), percent(why.placed_gap()).toHtmlEscaped())));
+            unbroken(tr("%1, %2 above").arg(duration(why.placed.seconds), at_most_percent(why.placed_gap()))));
     if (!parts.isEmpty()) parts.front().prepend(tr("Of the critical path:") + QStringLiteral(" &nbsp; "));
     summary_->setText(parts.join(" &nbsp; "));
     summary_->setToolTip(
@@ -252,8 +270,8 @@ void WhyPanel::show_microbatch() {
         microbatch_->setRowCount(0);
         return;
     }
-    microbatch_title_->setText((chosen ? tr("Microbatch %1: %2 = %3 alone + %4 waiting")
-                                       : tr("Longest waits: microbatch %1, %2 = %3 alone + %4 waiting"))
+    microbatch_title_->setText((chosen ? tr("<b>Microbatch %1</b><br>%2: %3 by itself, %4 waiting")
+                                       : tr("<b>Microbatch %1 waits the longest</b><br>%2: %3 by itself, %4 waiting"))
                                    .arg(costs->microbatch)
                                    .arg(unbroken(duration(costs->end_s)), unbroken(duration(costs->alone_s())),
                                         unbroken(duration(costs->waiting_s()))));
@@ -269,7 +287,7 @@ void WhyPanel::show_microbatch() {
     const QString alone = tr("As if it were alone");
     add(tr("Computes on its path"), alone, costs->compute_s, -1, {});
     add(tr("Computes its loss"), alone, costs->loss_s, -1, {});
-    add(tr("Latency of its lines"), alone, costs->latency_s, -1, {});
+    add(tr("Latency of its links"), alone, costs->latency_s, -1, {});
     add(tr("Sending its bytes"), alone, costs->transfer_s, -1, {});
     for (const auto& wait : costs->waits) {
         const QString words = sentence(wait, outcome_->problem);

@@ -9,7 +9,7 @@
 namespace skippipe {
 
 EmptyNote::EmptyNote(const QString& words, QWidget* parent)
-    : QWidget(parent), words_(words_label(words, "secondary")), button_(new QPushButton) {
+    : QWidget(parent), words_(words_label(words, "secondary")), button_(new QPushButton(tr("Go on"))) {
     setObjectName("empty_note");
     words_->setAlignment(Qt::AlignCenter);
     button_->setObjectName("empty_note_button");
@@ -25,7 +25,7 @@ EmptyNote::EmptyNote(const QString& words, QWidget* parent)
 }
 
 void EmptyNote::show_button(const QString& words) {
-    button_->setText(words);
+    if (!words.isEmpty()) button_->setText(words);
     button_->setVisible(!words.isEmpty());
 }
 

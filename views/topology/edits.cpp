@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <set>
@@ -95,6 +96,21 @@ bool add_link(Experiment& experiment, const std::string& from, const std::string
     }
     experiment.topology.links.push_back(link);
     return true;
+}
+
+void move_to_region(Experiment& experiment, const std::string& node, const std::string& region) {
+    constexpr double beside = 60;
+    auto& t = experiment.topology;
+    const auto moved = std::find_if(t.nodes.begin(), t.nodes.end(), [&](const Node& one) { return one.id == node; });
+    const auto to = std::find_if(t.regions.begin(), t.regions.end(), [&](const Region& r) { return r.id == region; });
+    if (moved == t.nodes.end() || to == t.regions.end() || moved->region == region) return;
+    Point at{to->x, to->y};
+    double right = -std::numeric_limits<double>::infinity();
+    for (const auto& other : t.nodes)
+        if (other.region == region && other.x > right) right = other.x, at = {other.x + beside, other.y};
+    moved->region = region;
+    moved->x = at.x;
+    moved->y = at.y;
 }
 
 void remove_selected(Experiment& experiment, const Selection& selection) {

@@ -26,6 +26,8 @@ std::string add_region(Experiment& experiment, Point at);
 std::string add_region_of_nodes(Experiment& experiment, Point at, int nodes);
 /// Adds a link where none joins the two yet; false where one does, or both are the same node.
 bool add_link(Experiment& experiment, const std::string& from, const std::string& to);
+/// Puts a node into another region, beside its nodes.
+void move_to_region(Experiment& experiment, const std::string& node, const std::string& region);
 /// Removes what is selected, with the links, placements and failures that speak of it.
 void remove_selected(Experiment& experiment, const Selection& selection);
 /// Renames a node or region everywhere it is named.

@@ -23,8 +23,8 @@ constexpr double share_edge = 2;         // between a share and what it must not
 constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
 constexpr double beside_middle[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74};  // of a line, the middle first
 constexpr double chip_radius = 8;
-constexpr double ring_gap = 2, ring_width = 3;  // of what is selected
-constexpr double most_ring_scale = 4;           // it stays within NodeItem::boundingRect
+constexpr double ring_gap = 2, ring_width = 3;          // of what is selected
+constexpr double most_ring_scale = 4, share_room = 40;  // they stay within NodeItem::boundingRect
 
 constexpr double least_number_zoom = 0.2, least_number = 9;  // pixels of a stage's number, where names are left out
 
@@ -68,14 +68,17 @@ void draw_failure_mark(QPainter* painter, QPointF at) {
 
 double ring_scale(double zoom) { return std::clamp(1 / zoom, 1.0, most_ring_scale); }
 
+/// Where a node with so many rings ends.
+double after_rings(int rings, double zoom) { return node_radius + rings * (ring_gap + ring_width * ring_scale(zoom)); }
+
 /// A ring of what is selected or critical: apart from the disc, whose hue may be near its own; as wide on the screen
 /// however far away.
-void draw_ring(QPainter* painter, const QColor& colour) {
+void draw_ring(QPainter* painter, const QColor& colour, double inner) {
     const double wide = ring_scale(painter->worldTransform().m11());
-    const double radius = node_radius + ring_gap + ring_width * wide / 2;
+    const double radius = inner + ring_gap + ring_width * wide / 2;
     painter->setBrush(Qt::NoBrush);
     painter->setPen(QPen(theme().surface, 2 * ring_gap + ring_width * wide));
-    painter->drawEllipse(QPointF(0, 0), node_radius + ring_gap, node_radius + ring_gap);
+    painter->drawEllipse(QPointF(0, 0), inner + ring_gap, inner + ring_gap);
     painter->setPen(QPen(colour, ring_width * wide));
     painter->drawEllipse(QPointF(0, 0), radius, radius);
 }
@@ -99,9 +102,11 @@ NodeItem::NodeItem(std::string id)
     setZValue(2);
 }
 
-QRectF NodeItem::boundingRect() const {
+QRectF NodeItem::room() const {
     return QRectF{-label_room, -node_radius - 16, 2 * label_room, 2 * node_radius + 52} | far_box_;
 }
+
+QRectF NodeItem::boundingRect() const { return room().adjusted(0, -share_room, 0, 0); }
 
 QRectF NodeItem::far_name_box(FarName side, double zoom) const {
     const double scale = double(size::tiny_text) / size::small_text / zoom, away = node_radius + far_ring / zoom;
@@ -135,6 +140,8 @@ void NodeItem::paint_name(QPainter* painter) const {
     painter->translate(close ? QPointF(-label_.size().width() / 2 * scale, name_top(painter->worldTransform().m11()))
                              : far_box_.topLeft());
     painter->scale(scale, scale);
+    // The bridge of two regions that touch may run below it.
+    if (close && region != nullptr) painter->fillRect(QRectF(QPointF(), label_.size()), region_ground());
     painter->drawStaticText(QPointF(), label_);
     painter->restore();
 }
@@ -159,10 +166,9 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                         : stage < 0 ? t.surface_2
                         : pale      ? mix(t.surface, t.stage(stage), pale_share)
                                     : t.stage(stage);
-    if (isSelected() || link_target)
-        draw_ring(painter, t.accent);
-    else if (critical_share > 0)
-        draw_ring(painter, t.text);
+    const double zoom = painter->worldTransform().m11();
+    if (critical_share > 0) draw_ring(painter, t.text, after_rings(rings() - 1, zoom));
+    if (is_chosen()) draw_ring(painter, t.accent, node_radius);
     painter->setPen(down ? QPen(t.text_2, 1.5) : QPen(stage >= 0 ? t.surface : t.text_2, 1.5));
     painter->setBrush(fill);
     constexpr double radius = node_radius;
@@ -172,7 +178,7 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         painter->setBrush(QBrush(t.text_on(fill), Qt::BDiagPattern));
         painter->drawEllipse(QPointF(0, 0), radius, radius);
     }
-    if (const double zoom = painter->worldTransform().m11(); stage >= 0 && zoom >= least_number_zoom) {
+    if (stage >= 0 && zoom >= least_number_zoom) {
         QFont font = bold_font();
         const double least = std::min(least_number / zoom, 1.6 * node_radius);  // within the disc
         font.setPixelSize(static_cast<int>(std::lround(std::max(size::body_text * text_scale(painter), least))));
@@ -190,30 +196,32 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         const double out = node_radius * 0.75 + badge_radius * (failure_mark_scale(painter) - 1) * 0.9;
         draw_failure_mark(painter, {-out, -out});
     }
-    if (critical_share > 0 && is_close(painter))
-        draw_share(painter, share_place(painter->worldTransform().m11()), whole_percent(critical_share));
+    if (critical_share > 0 && is_close(painter)) draw_share(painter, share_place(zoom), whole_percent(critical_share));
 }
 
-/// On the disc's upper edge or at its sides, beside the marks that may stand there, where it covers no name.
+/// Above the rings or at their sides, beside the marks that may stand there, where it covers no name.
 QPointF NodeItem::share_place(double zoom) const {
     const QSizeF box = share_size(whole_percent(critical_share)) * text_scale(zoom);
-    const double top = -node_radius - 4, aside = box.width() / 2 - 2,
-                 beyond = node_radius + box.width() / 2 - rim_width;
-    constexpr double half = node_radius / 2;
-    const QPointF right[] = {{aside, top}, {beyond, 0}, {beyond, -half}, {beyond, half}},
-                  left[] = {{-aside, top}, {-beyond, 0}, {-beyond, -half}, {-beyond, half}};
     std::vector<QPointF> places;
-    if (!fails && fault_level == 0) places.emplace_back(0, top);
-    if (fault_level == 0) places.insert(places.end(), std::begin(right), std::end(right));
-    if (!fails) places.insert(places.end(), std::begin(left), std::end(left));
-    if (places.empty()) places.emplace_back(0, top);
+    const auto add_round = [&](double top, double beyond) {
+        constexpr double half = node_radius / 2;
+        const double aside = box.width() / 2 - 2;
+        const QPointF right[] = {{aside, top}, {beyond, 0}, {beyond, -half}, {beyond, half}},
+                      left[] = {{-aside, top}, {-beyond, 0}, {-beyond, -half}, {-beyond, half}};
+        if (!fails && fault_level == 0) places.emplace_back(0, top);
+        if (fault_level == 0) places.insert(places.end(), std::begin(right), std::end(right));
+        if (!fails) places.insert(places.end(), std::begin(left), std::end(left));
+        if (places.empty()) places.emplace_back(0, top);
+    };
+    const double reach = after_rings(rings(), zoom) + 1;
+    add_round(-reach - box.height() / 2, reach + box.width() / 2);
+    // Among others there may be room on its rim alone.
+    add_round(-node_radius - 4, node_radius + box.width() / 2 - rim_width);
     for (QPointF& place : places) place += pos();
     return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom, this) - pos();
 }
 
-double NodeItem::name_top(double zoom) const {
-    return node_radius + (has_ring() ? ring_gap + ring_width * ring_scale(zoom) : 2);
-}
+double NodeItem::name_top(double zoom) const { return rings() > 0 ? after_rings(rings(), zoom) : node_radius + 2; }
 
 QRectF NodeItem::name_box(double zoom) const {
     const QSizeF words = label_.size() * text_scale(zoom);

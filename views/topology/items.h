@@ -29,6 +29,9 @@ class RegionLabel;
 /// Where a node of a small picture has its name: on a side that is free.
 enum class FarName { none, below, above, right, left };
 
+/// Of a region's area.
+QColor region_ground();
+
 class NodeItem final : public QGraphicsItem {
 public:
     explicit NodeItem(std::string id);
@@ -37,6 +40,8 @@ public:
     QPainterPath shape() const override;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
 
+    /// What it takes of the canvas with its name and its marks, but for the share above it.
+    QRectF room() const;
     const std::string& id() const { return id_; }
     bool on_rim(QPointF scene_place) const;
     /// Where its name stands, in scene coordinates, where the canvas is magnified by `zoom`.
@@ -66,7 +71,8 @@ protected:
     QVariant itemChange(GraphicsItemChange, const QVariant&) override;
 
 private:
-    bool has_ring() const { return isSelected() || link_target || critical_share > 0; }
+    bool is_chosen() const { return isSelected() || link_target; }
+    int rings() const { return (is_chosen() ? 1 : 0) + (critical_share > 0 ? 1 : 0); }
     /// Where its name begins, below the disc and its ring.
     double name_top(double zoom) const;
     void paint_name(QPainter* painter) const;

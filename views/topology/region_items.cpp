@@ -83,6 +83,8 @@ double distance_to(const std::vector<QPointF>& hull, QPointF place) {
 
 }  // namespace
 
+QColor region_ground() { return mix(theme().surface, theme().text_2, theme().dark ? 0.16 : 0.1); }
+
 RegionItem::RegionItem(std::string id) : id_(std::move(id)), hull_{QPointF()} {
     setFlags(ItemIsSelectable);
     setZValue(-2);
@@ -201,7 +203,7 @@ void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
     painter->setPen(isSelected() || link_target ? QPen(t.accent, 2)
                     : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
                                                 : QPen(t.surface, 2));  // those that lie on each other stay two
-    painter->setBrush(mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1));
+    painter->setBrush(region_ground());
     painter->drawPath(area_);
 }
 

@@ -419,7 +419,7 @@ std::optional<QPointF> TopologyScene::middle_of_selection() const {
 
 QRectF TopologyScene::things_box() const {
     QRectF box;
-    for (const auto& [id, item] : nodes_) box |= item->sceneBoundingRect();
+    for (const auto& [id, item] : nodes_) box |= item->room().translated(item->pos());
     for (const auto& [id, item] : regions_) box |= item->sceneBoundingRect();
     return box;
 }

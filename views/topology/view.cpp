@@ -78,7 +78,9 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     });
     connect(&document, &Document::changed, map_, &MiniMap::follow);
     make_actions();
-    if (editable) make_first_steps();
+    if (!editable) return;
+    make_first_steps();
+    make_hops_note();
 }
 
 TopologyView::~TopologyView() { layouts_.waitForDone(); }
@@ -104,6 +106,7 @@ void TopologyView::fit() {
             std::max(least_zoom, zoom * std::min((viewport()->width() - folded_room) / double(viewport()->width()),
                                                  (viewport()->height() - folded_room) / double(viewport()->height()))));
     centerOn(box.center());
+    place_hops_note();
     fitted_size_ = viewport()->size();
     user_moved_ = false;
 }
@@ -357,6 +360,7 @@ void TopologyView::showEvent(QShowEvent* event) {
 void TopologyView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
     map_->follow();
+    place_hops_note();
     // A banner that comes is no reason to move what is looked at, unless it hides some; another size of the window is.
     const QSize now = viewport()->size(), then = fitted_size_;
     const auto differs = [](int a, int b) { return std::abs(a - b) > b * 15 / 100; };
@@ -399,7 +403,7 @@ void TopologyView::add_reduction_entry(const Selection& subject, QMenu& menu) {
     if (subject.nodes.size() != 1) return;
     const int stage = scene_.stage_of(*subject.nodes.begin());
     if (stage < 0) return;
-    auto* entry = menu.addAction(tr("Reduction of stage %1").arg(stage));
+    auto* entry = menu.addAction(tr("Show how stage %1 sums its gradient").arg(stage));
     entry->setObjectName("show_reduction");
     entry->setToolTip(tr("Draws how the stage's replicas sum their gradients (G)"));
     connect(entry, &QAction::triggered, this, [this] { scene_.toggle_reduction(); });

@@ -9,6 +9,7 @@
 #include "views/topology/scene.h"
 
 class QMenu;
+class QPushButton;
 
 namespace skippipe {
 
@@ -73,6 +74,7 @@ Q_SIGNALS:
     void menu_wanted(const Selection& subject, QMenu& menu);
     void told(const QString& what);  ///< what a gesture did, or why it did nothing
     void settings_wanted();          ///< of the experiment: stages and skip ratio
+    void matrix_wanted();            ///< which has what links would
 
 protected:
     void contextMenuEvent(QContextMenuEvent*) override;
@@ -114,6 +116,8 @@ private:
                         const QString& merge = {});
     void make_actions();
     void make_first_steps();
+    void make_hops_note();
+    void place_hops_note();
     void draw_quickly();
     void begin_or_end_drag();
     void draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items);
@@ -133,6 +137,7 @@ private:
     SelectionModel& selection_;
     TopologyScene scene_;
     MiniMap* map_ = nullptr;
+    QPushButton* hops_ = nullptr;  ///< says why nodes have no links, and leads to their hop times; of an editor
     QTimer sharp_again_;
     QThreadPool layouts_;
     std::optional<Still> still_;

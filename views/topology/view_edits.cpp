@@ -10,6 +10,7 @@
 #include <QDropEvent>
 #include <QGuiApplication>
 #include <QMimeData>
+#include <QPushButton>
 
 #include "views/document/document.h"
 #include "views/topology/devices.h"
@@ -80,6 +81,24 @@ void TopologyView::make_first_steps() {
     });
     connect(&document_, &Document::changed, steps, [this, steps] { steps->follow(document_.experiment()); });
     steps->follow(document_.experiment());
+}
+
+void TopologyView::make_hops_note() {
+    hops_ = new QPushButton(tr("Hop times come from the matrix; there are no links"), viewport());
+    hops_->setObjectName("hops_note");
+    hops_->setProperty("role", "link");
+    hops_->setToolTip(tr("Shows the matrix"));
+    connect(hops_, &QPushButton::clicked, this, &TopologyView::matrix_wanted);
+    connect(&document_, &Document::changed, this, &TopologyView::place_hops_note);
+    place_hops_note();
+}
+
+/// Where it covers the fewest nodes.
+void TopologyView::place_hops_note() {
+    if (hops_ == nullptr) return;
+    const auto& t = document_.experiment().topology;
+    hops_->setVisible(!t.hop_matrix_s.empty() && t.links.empty() && t.nodes.size() > 1);
+    hops_->setGeometry(quietest_corner(hops_->sizeHint()));
 }
 
 void TopologyView::add_regions(int regions) {

@@ -15,6 +15,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/topology/edits.h"
 #include "views/topology/item_marks.h"
 
 namespace skippipe {
@@ -97,6 +98,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
         selection_.clear();
         inspector_->show_field("/pipeline/stages");
     });
+    connect(canvas_, &TopologyView::matrix_wanted, this, [this, tabs] { tabs->setCurrentWidget(matrix_); });
     connect(stages_, &StageLanes::told, this, &DesignPage::told);
     connect(devices_, &DeviceLanes::told, this, &DesignPage::told);
     for (auto* note : notes()) connect(note, &EmptyNote::pressed, this, &DesignPage::go_on);
@@ -284,10 +286,38 @@ void DesignPage::changeEvent(QEvent* event) {
     if (event->type() == QEvent::StyleChange) show_plan();  // its words carry colours
 }
 
+/// Where a node stands and serves.
+void DesignPage::add_places(const std::string& id, QMenu& menu) {
+    const auto& t = document_.experiment().topology;
+    const auto node = std::find_if(t.nodes.begin(), t.nodes.end(), [&](const Node& one) { return one.id == id; });
+    if (node == t.nodes.end()) return;
+    if (!node->region.empty())
+        connect(menu.addAction(tr("Select region")), &QAction::triggered, this,
+                [this, region = node->region] { selection_.select({.regions = {region}}); });
+    auto* regions = menu.addMenu(tr("Move to region"));
+    for (const auto& region : t.regions)
+        if (region.id != node->region)
+            connect(regions->addAction(QString::fromStdString(region.id)), &QAction::triggered, this,
+                    [this, id, to = region.id] {
+                        document_.edit(tr("Move to region"), [&](Experiment& e) { move_to_region(e, id, to); });
+                    });
+    regions->menuAction()->setVisible(!regions->isEmpty());
+    auto* stages = menu.addMenu(tr("Pin to stage"));
+    stages->setToolTip(tr("Holds it there, and all others where they are"));
+    for (const auto& lane : stages_->view().lanes())
+        if (lane.key >= 0 && stages_->view().isEnabled())
+            connect(stages->addAction(lane.name), &QAction::triggered, this,
+                    [this, id, stage = lane.key] { stages_->move(id, stage); });
+    stages->menuAction()->setVisible(!stages->isEmpty());
+    menu.addSeparator();
+}
+
 /// What the canvas can do with what was clicked; its actions have their keys beside them.
 void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
     if (subject.nodes.size() + subject.links.size() == 1 && subject.regions.empty()) failures_.fill_menu(subject, menu);
     menu.addSeparator();
+    if (subject.nodes.size() == 1 && subject.regions.empty() && subject.links.empty())
+        add_places(*subject.nodes.begin(), menu);
     canvas_->add_reduction_entry(subject, menu);
     const auto things = subject.nodes.size() + subject.regions.size() + subject.links.size();
     const QStringList edits{tr("Copy"), tr("Duplicate"), tr("Delete")};

@@ -76,6 +76,7 @@ private:
     std::array<EmptyNote*, 4> notes();
     void show_ways_on();
     void go_on();
+    void add_places(const std::string& id, QMenu& menu);
     void fill_menu(const Selection& subject, QMenu& menu);
 
     Document& document_;

@@ -8,7 +8,8 @@
 #include <QWidgetAction>
 
 #include "views/inspector/field_text.h"
-#include "views/theme/aside_delegate.h"
+#include "views/theme/below_delegate.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/devices.h"
 #include "views/topology/view.h"
@@ -16,7 +17,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int rows_of_devices = 8, device_row = 20;
+constexpr int rows_of_devices = 8, device_row = 34, figures_role = Qt::UserRole + 1;
 
 /// Devices that are dragged onto the canvas; a double-click or Enter puts one there.
 class DeviceList final : public QListWidget {
@@ -29,12 +30,14 @@ public:
         setFrameShape(QFrame::NoFrame);
         setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         setTextElideMode(Qt::ElideRight);
-        setItemDelegate(new AsideDelegate(device_row, this));
+        setItemDelegate(new BelowDelegate(figures_role, this));
         for (const auto& device : ::skippipe::devices()) {
             auto* item = new QListWidgetItem(QString::fromUtf8(device.name), this);
-            const QString memory = number_text(device.memory_bytes, "B");
-            item->setData(AsideDelegate::aside, memory);
-            item->setData(Qt::AccessibleDescriptionRole, memory);
+            const QString figures = tr("%1, %2").arg(quantity(device.flops, QStringLiteral("FLOP/s")),
+                                                     number_text(device.memory_bytes, "B"));
+            item->setData(figures_role, figures);
+            item->setSizeHint({0, device_row});
+            item->setData(Qt::AccessibleDescriptionRole, figures);
         }
         setFixedHeight(rows_of_devices * sizeHintForRow(0) + 2);
     }
@@ -90,9 +93,7 @@ Palette::Palette(const Document& document, TopologyView& canvas, QWidget* parent
                              "and puts the values in (Ctrl+M). Takes some seconds; Stop ends it, undo takes it back"));
     connect(measure_, &QPushButton::clicked, this, &Palette::measure_requested);
     column->addStretch();
-    auto* hint =
-        new QLabel(tr("Drag from a node's rim, or from the ring beside a region's name, to link it. Ctrl+A, then L: "
-                      "links all. A click on empty canvas: the experiment's settings"));
+    auto* hint = new QLabel(tr("? lists gestures and keys"));
     hint->setWordWrap(true);
     hint->setProperty("role", "small");
     column->addWidget(hint);

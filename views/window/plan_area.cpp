@@ -27,9 +27,6 @@ QString figure(const QString& name, const QString& value) {
 
 constexpr double no_gap = 1e-9;  ///< what rounding leaves over
 
-/// Rounded up: it holds as "at most".
-QString at_most(double gap) { return whole_percent(std::ceil(100 * gap - 1e-6) / 100); }
-
 bool is_bounded(const Score& score) { return score.lower_bound_seconds > 0 && std::isfinite(score.gap); }
 
 }  // namespace
@@ -39,17 +36,19 @@ QString plan_verdict(const Score& score, std::optional<double> placed_gap) {
     if (score.gap <= no_gap) return QObject::tr("no plan is shorter");
     if (!placed_gap) return {};
     if (*placed_gap <= no_gap) return QObject::tr("the best with these stages");
-    return (at_most(*placed_gap) == at_most(score.gap) ? QObject::tr("at most %1 above the best with any placement")
-                                                       : QObject::tr("at most %1 above the best with these stages"))
-        .arg(at_most(*placed_gap));
+    return (at_most_percent(*placed_gap) == at_most_percent(score.gap)
+                ? QObject::tr("at most %1 above the best with any placement")
+                : QObject::tr("at most %1 above the best with these stages"))
+        .arg(at_most_percent(*placed_gap));
 }
 
 QString any_placement_words(const Score& score, std::optional<double> placed_gap) {
     if (!is_bounded(score) || score.gap <= no_gap) return {};
     const QString bound = duration(score.lower_bound_seconds);
-    return placed_gap && at_most(*placed_gap) == at_most(score.gap)
+    return placed_gap && at_most_percent(*placed_gap) == at_most_percent(score.gap)
                ? QObject::tr("Bound with any placement: %1").arg(bound)
-               : QObject::tr("With any placement at most %1 above the best (bound %2)").arg(at_most(score.gap), bound);
+               : QObject::tr("With any placement at most %1 above the best (bound %2)")
+                     .arg(at_most_percent(score.gap), bound);
 }
 
 PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor& failures, PlanService& plans,

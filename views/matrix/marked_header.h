@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QHeaderView>
+#include <QPainter>
+
+#include "views/theme/theme.h"
+
+namespace skippipe {
+
+/// Heads of a matrix: those of what is selected have an accent along their cells.
+class MarkedHeader final : public QHeaderView {
+public:
+    /// A model's role: whether the head is of what is selected.
+    static constexpr int marked = Qt::UserRole;
+
+    explicit MarkedHeader(Qt::Orientation orientation) : QHeaderView(orientation) {
+        setSectionsClickable(true);
+        setHighlightSections(true);
+    }
+
+protected:
+    void paintSection(QPainter* painter, const QRect& rect, int section) const override {
+        painter->save();
+        QHeaderView::paintSection(painter, rect, section);
+        painter->restore();
+        if (!model()->headerData(section, orientation(), marked).toBool()) return;
+        constexpr int wide = 3;
+        const QRect edge = orientation() == Qt::Horizontal
+                               ? QRect(rect.left(), rect.bottom() - wide + 1, rect.width(), wide)
+                               : QRect(rect.right() - wide + 1, rect.top(), wide, rect.height());
+        painter->fillRect(edge, theme().accent);
+    }
+};
+
+}  // namespace skippipe
