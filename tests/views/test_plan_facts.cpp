@@ -9,6 +9,8 @@
 #include "plugins/planners/all.h"
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
+#include "views/plan/gain_rows.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/canvas_key.h"
 #include "views/topology/item_marks.h"
@@ -65,6 +67,21 @@ private Q_SLOTS:
         QCOMPARE(plain(whole_percent(0.00201)), QString("< 1 %"));
         QCOMPARE(plain(whole_percent(0)), QString("0 %"));
         QCOMPARE(plain(whole_percent(0.178)), QString("18 %"));
+    }
+
+    /// Of a gain that is hardly any no digits are told.
+    void small_gains_are_told_in_words() {
+        Explanation why;
+        why.iteration_s = 1;
+        std::vector<WhatIf> of_selected(3);
+        of_selected[0].change = -0.0007;
+        of_selected[1].change = 0.0001;
+        of_selected[2].change = -0.0813;
+        const auto rows = gain_rows(why, {}, of_selected);
+        QStringList changes;
+        for (const auto& row : rows)
+            if (!row.is_title) changes << plain(row.change);
+        QCOMPARE(changes.join('/'), QString("less than 1 %/no change/−8.13 %"));
     }
 
     /// A share stands beside the rings of its node where there is room; what is selected as well has two.

@@ -2,6 +2,7 @@
 #include "views/plan/gain_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -15,12 +16,14 @@
 namespace skippipe {
 namespace {
 
+constexpr double least_told = 5e-4;  ///< of the iteration
+
 GainRow gain_row(const QString& words, bool complete, double by) {
     GainRow row{.words = words};
-    const QString words_of_change = change(by);
-    row.change = !complete                      ? QObject::tr("deadlock")
-                 : words_of_change == change(0) ? QObject::tr("no change")
-                                                : words_of_change;
+    row.change = !complete                     ? QObject::tr("deadlock")
+                 : std::abs(by) < least_told   ? QObject::tr("no change")
+                 : std::abs(by) < worth_saying ? QObject::tr("less than 1 %")
+                                               : change(by);
     row.by = complete ? by : std::numeric_limits<double>::infinity();
     row.helps = complete && by <= -worth_saying;
     row.harms = !complete || by >= worth_saying;
