@@ -201,15 +201,9 @@ private Q_SLOTS:
         // By the same losses the shorter iteration wins, or none does; two seeds a side apart by as much as these tell
         // nothing for sure.
         const QString verdict = panel.finding().text();
-        if (full.network_s.mean != skips.network_s.mean) {
-            QVERIFY2(verdict.startsWith("Is the skip worth it? It seems"), qPrintable(verdict));
-            // The same ratio as in the table, whoever is first.
-            QVERIFY2(verdict.contains(": a projected " + duration(*skips.network_s.mean) +
-                                      " at skip ratio 0.33 against " + duration(*full.network_s.mean) + " at 0, "),
-                     qPrintable(verdict));
-            QVERIFY2(verdict.contains(panel.table().item(1, 1)->text() + QString::fromUtf8("\u00a0×")),
-                     qPrintable(verdict));
-        }
+        QVERIFY2(verdict.startsWith("Is the skip worth it? It seems"), qPrintable(verdict));
+        QVERIFY2(verdict.endsWith(panel.table().item(1, 1)->text() + QString::fromUtf8("\u00a0×")),
+                 qPrintable(verdict));
         QVERIFY2(panel.words().text().startsWith("Chance does as much: over the seeds p ="),
                  qPrintable(panel.words().text()));
         QCOMPARE(panel.table().columnCount(), 7);

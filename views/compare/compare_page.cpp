@@ -20,6 +20,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/timeline/lane_key.h"
 #include "views/timeline/legend.h"
 
 namespace skippipe {
@@ -30,14 +31,19 @@ constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, fir
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int least_timeline = 220, least_low_timeline = 120;  ///< pixels
+constexpr int axis_row = 22;                                   ///< that the first one has above its lanes
 
-/// "1.20 s an iteration, idle 70.7 %".
+/// "1.20 s an iteration, idle 70.7 %, replica 16.3 %": the cause that takes most.
 QString figures_of(const RunData& run) {
+    if (did_nothing(run)) return QObject::tr("failed before its first iteration");
     QStringList words;
     if (run.info.iteration_s) words << QObject::tr("%1 an iteration").arg(duration(*run.info.iteration_s));
+    const auto most = std::max_element(run.idle_share.begin(), run.idle_share.end());
     if (run.explained_iterations > 0)
         words << QObject::tr("idle %1").arg(
             percent(std::accumulate(run.idle_share.begin(), run.idle_share.end(), 0.0)));
+    if (run.explained_iterations > 0 && *most > 0)
+        words << short_cause_words(static_cast<IdleCause>(most - run.idle_share.begin())) + ' ' + percent(*most);
     return words.join(QStringLiteral(", "));
 }
 
@@ -263,7 +269,7 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     best_->show_headlines(headlines(runs));
     const bool all = runs.size() < 2 || !only_differing_->isChecked();
     auto rows = differences(runs);
-    std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs && !row.always_shown; });
+    std::erase_if(rows, [&](const DifferenceRow& row) { return !all && !row.differs; });
     only_differing_->setVisible(runs.size() > 1);
     table_->show_rows(rows, runs);
 }
@@ -342,11 +348,12 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         timelines_[i]->set_data(runs[i]->lanes);
         figures_[i]->setText(figures_of(*runs[i]));
         timelines_[i]->setMinimumHeight(runs.size() == 1              ? timelines_[i]->height_for_all_lanes()
-                                        : timelines_[i]->is_compact() ? least_low_timeline
+                                        : timelines_[i]->is_compact() ? least_low_timeline + (i == 0 ? axis_row : 0)
                                                                       : least_timeline);
     }
     const QString found = idle_finding(runs);
-    idle_finding_->setText(found.isEmpty() ? tr("One axis for all: the wheel zooms, a drag moves") : found);
+    idle_finding_->setText(found);
+    idle_finding_->setVisible(!found.isEmpty());
     follow_selection();
     want_what_is_in_sight();
 }

@@ -25,8 +25,9 @@ void finish(DifferenceRow& row) {
     row.verdicts.resize(static_cast<std::size_t>(row.values.size()), Verdict::none);
 }
 
-/// How a value is compared with the baseline's: as a ratio, or where both are shares as points of them.
-enum class Compared { ratio, points };
+/// How a value is compared with the baseline's: as a ratio, where both are shares as points of them, or by how much
+/// more it is: ratios of small parts are louder than they matter.
+enum class Compared { ratio, points, difference };
 
 /// What a row's figures mean.
 struct Kind {
@@ -34,12 +35,13 @@ struct Kind {
     Better better = Better::neither;
     Compared compared = Compared::ratio;
     bool varies_by_seed = false;  ///< as losses do: small changes say nothing
+    double least_apart = 0;       ///< of differences: less is neither better nor worse
 };
 constexpr double hardly = 0.01, hardly_points = 0.005;  ///< so small a difference is neither better nor worse
 constexpr Kind less_is_better{DifferenceSection::results, Better::smaller};
 constexpr Kind loss{DifferenceSection::results, Better::smaller, Compared::ratio, true};
 constexpr Kind share_of_time{DifferenceSection::results, Better::smaller, Compared::points};
-constexpr Kind idle_cause{DifferenceSection::idle, Better::smaller};
+constexpr Kind idle_cause{DifferenceSection::idle, Better::smaller, Compared::difference};
 constexpr Kind what_it_took{DifferenceSection::cost};
 
 Verdict verdict(double now, double base, Better better) {
@@ -67,6 +69,7 @@ qsizetype best_of(const std::vector<const RunData*>& runs, const Value& value, B
 bool is_worth_telling(double now, double base, Kind kind) {
     if (kind.varies_by_seed) return !seeds_may_explain(now, base);
     const double apart = std::abs(now - base);
+    if (kind.compared == Compared::difference) return apart >= kind.least_apart;
     return kind.compared == Compared::points ? apart >= hardly_points : apart >= hardly * std::abs(base);
 }
 
@@ -84,7 +87,8 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     // One way of saying it in all of a row: as soon as one run has many times the baseline's, all are told so.
     const bool times = std::any_of(runs.begin(), runs.end(), [&](const RunData* run) {
         const Number now = value_of(*run);
-        return now && base && *base > 0 && *now > 0 && change(*now / *base - 1).endsWith(QChar(0xd7));
+        return kind.compared == Compared::ratio && now && base && *base > 0 && *now > 0 &&
+               change(*now / *base - 1).endsWith(QChar(0xd7));
     });
     for (const auto* run : runs) {
         const Number now = value_of(*run);
@@ -93,9 +97,11 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
         const bool differs = run != runs.front() && now && base && *now != *base;
         row.deltas << (!differs                            ? QString{}
                        : kind.compared == Compared::points ? change_in_points(*now - *base)
-                       : *base == 0                        ? QStringLiteral("+") + words(*now)
-                       : times ? QObject::tr("%1\u2009\u00d7").arg(three_digits(*now / *base))
-                               : change(*now / *base - 1));
+                       : kind.compared == Compared::difference
+                           ? (*now < *base ? QChar(0x2212) : QChar('+')) + words(std::abs(*now - *base))
+                       : *base == 0 ? QStringLiteral("+") + words(*now)
+                       : times      ? QObject::tr("%1\u2009\u00d7").arg(three_digits(*now / *base))
+                                    : change(*now / *base - 1));
         row.verdicts.push_back(differs && is_sure ? verdict(*now, *base, kind.better) : Verdict::none);
     }
     row.best = best_of(runs, value, kind.better);
@@ -126,7 +132,6 @@ void add_accounting(const std::vector<const RunData*>& runs, std::vector<Differe
     const auto unit = [](const char* name) { return [name](double value) { return quantity(value, name); }; };
     const auto add = [&](const QString& name, double (*get)(const Accounting&), const auto& words) {
         rows.push_back(metric(name, runs, of(get), words, what_it_took));
-        rows.back().always_shown = true;
     };
     add(
         QObject::tr("Microbatches"), [](const Accounting& a) { return static_cast<double>(a.microbatches); }, count);
@@ -239,6 +244,8 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
                                               : Number{};
         },
         [](double part) { return percent(part); }, share_of_time));
+    Kind of_cause = idle_cause;
+    of_cause.least_apart = hardly * runs.front()->info.iteration_s.value_or(0);
     for (std::size_t c = 0; c < idle_causes; ++c) {
         // As time, not as a share of it: iterations may differ in length.
         auto row = metric(
@@ -247,7 +254,7 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
                 return r.explained_iterations > 0 && r.info.iteration_s ? Number{r.idle_share[c] * *r.info.iteration_s}
                                                                         : Number{};
             },
-            seconds, idle_cause);
+            seconds, of_cause);
         if (std::any_of(runs.begin(), runs.end(), [c](const RunData* r) { return r->idle_share[c] > 5e-6; }))
             rows.push_back(std::move(row));
     }

@@ -29,7 +29,6 @@ struct DifferenceRow {
     bool is_metric = false;         ///< of what the runs did, not of what they were told
     bool is_figure = false;         ///< values are numbers
     bool differs = false;
-    bool always_shown = false;  ///< says what the comparison holds equal, so it is told also where all are the same
 };
 
 /// Whether the run failed before its first iteration: there is nothing to hold it against others by.

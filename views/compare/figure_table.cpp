@@ -19,7 +19,8 @@ namespace skippipe {
 namespace {
 
 constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict_role = Qt::UserRole + 2,
-              figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4, run_role = Qt::UserRole + 5;
+              figure_role = Qt::UserRole + 3, best_role = Qt::UserRole + 4, run_role = Qt::UserRole + 5,
+              same_role = Qt::UserRole + 6;
 const QString nothing_words = QString::fromUtf8("–");
 constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
 constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
@@ -67,6 +68,10 @@ public:
         const auto run = model()->headerData(section, Qt::Horizontal, run_role).toLongLong();
         painter->drawPixmap(there.right() - line - swatch_width, words.top() + (font.height() - swatch_height) / 2,
                             run_swatch(run));
+        const int changes = table_.change_widths_[static_cast<std::size_t>(section - 1)];
+        if (fits && changes >= font.horizontalAdvance(table_.against_))
+            painter->drawText(rect.adjusted(padding, size::gap, -padding, 0), Qt::AlignRight | Qt::AlignTop,
+                              table_.against_);
         painter->restore();
     }
 
@@ -97,7 +102,7 @@ public:
         }
         painter->save();
         painter->setFont(font);
-        painter->setPen(value == nothing_words ? theme().text_2 : theme().text);
+        painter->setPen(value == nothing_words || index.data(same_role).toBool() ? theme().text_2 : theme().text);
         painter->drawText(inside, Qt::AlignRight | Qt::AlignVCenter,
                           QFontMetrics(font).elidedText(value, Qt::ElideRight, inside.width()));
         painter->setFont(small_font());
@@ -139,6 +144,7 @@ void FigureTable::show_rows(const std::vector<DifferenceRow>& rows, const std::v
     for (std::size_t i = 0; i < runs.size(); ++i)
         headers << tr("Run %1").arg(runs[i]->info.id) + (runs.size() > 1 && i == 0 ? tr("\n(baseline)") : QString{});
     setHorizontalHeaderLabels(headers);
+    against_ = runs.size() > 1 ? tr("to run %1").arg(runs.front()->info.id) : QString{};
     for (int c = 1; c < columnCount(); ++c) {
         const RunData& run = *runs[static_cast<std::size_t>(c - 1)];
         const auto text = [](const std::string& words) { return QString::fromStdString(words); };
@@ -177,6 +183,7 @@ void FigureTable::add_row(const DifferenceRow& row) {
         item->setData(verdict_role, static_cast<int>(verdict));
         item->setData(figure_role, row.is_figure);
         item->setData(best_role, row.best == c);
+        item->setData(same_role, c > 0 && !row.is_metric && value == row.values.front());  // what differs stands out
         const QString details = row.details.value(c);
         item->setToolTip(!details.isEmpty() ? details
                                             : whole + (verdict == Verdict::better  ? tr(": better than the baseline")

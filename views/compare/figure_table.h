@@ -39,6 +39,7 @@ private:
     };
     std::vector<Column> columns_;     ///< of the runs
     std::vector<int> change_widths_;  ///< pixels that each column has for changes
+    QString against_;                 ///< what changes are told against: "to run 1"
     int names_ = 0;                   ///< pixels of the widest name of a row
     bool stacked_ = false;            ///< changes stand below figures
     int padding_ = 0;                 ///< pixels between a column's words and its edges

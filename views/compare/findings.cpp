@@ -8,6 +8,7 @@
 #include <QObject>
 #include <QStringList>
 
+#include "views/compare/differences.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
 
@@ -46,7 +47,8 @@ QString idle_finding(const std::vector<const RunData*>& runs) {
     std::vector<const RunData*> explained;
     for (const auto* run : runs)
         if (run->explained_iterations > 0 && run->info.iteration_s) explained.push_back(run);
-    if (explained.size() < 2) return {};
+    // Of other models or data neither is better for idling less.
+    if (explained.size() < 2 || !train_the_same(explained)) return {};
     const auto less = [](const RunData* a, const RunData* b) {
         return sum_of(idle_seconds(*a)) < sum_of(idle_seconds(*b));
     };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 
 #include <QObject>
 
@@ -101,6 +103,19 @@ QString finding_words(const std::vector<const RunData*>& runs, const LossRace& r
                                  others.join(QStringLiteral(", "))));
 }
 
+/// The first group, which the others are held against, then the others as they get there.
+std::vector<std::size_t> by_arrival(const LossRace& race) {
+    std::vector<std::size_t> order(race.groups.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto arrival = [&](std::size_t g) {
+        const auto& group = race.groups[g];
+        return group.is_whole(group.to_target) ? *group.to_target.mean : std::numeric_limits<double>::infinity();
+    };
+    if (order.size() > 1)
+        std::stable_sort(order.begin() + 1, order.end(), [&](auto a, auto b) { return arrival(a) < arrival(b); });
+    return order;
+}
+
 /// What its runs have in common, and which they are.
 QString row_name(const QString& words, const std::vector<const RunData*>& runs, const RaceGroup& group) {
     const QString numbers = numbers_of(runs, group);
@@ -153,7 +168,7 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     table.headers = {QObject::tr("Runs"),       QObject::tr("Reached"), QObject::tr("To %1").arg(loss),
                      QObject::tr("× baseline"), QObject::tr("p"),       QObject::tr("Loss at %1").arg(at),
                      QObject::tr("Change"),     QObject::tr("p")};
-    for (std::size_t g = 0; g < race.groups.size(); ++g) {
+    for (const std::size_t g : by_arrival(race)) {
         const auto& group = race.groups[g];
         const auto &reach = group.to_target, &value = group.at_common;
         const auto apart =

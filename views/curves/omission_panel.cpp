@@ -172,7 +172,9 @@ void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std
     else
         for (const auto& id : ids.isEmpty() ? QStringList{QStringLiteral("latest")} : ids) commands << verb + id + end;
     command_ = commands.join(QStringLiteral(" && "));
-    command_label_->setText(command_label_->fontMetrics().elidedText(command_, Qt::ElideMiddle, empty_width));
+    // A command that is not whole is none: then the button alone copies it.
+    command_label_->setVisible(command_label_->fontMetrics().horizontalAdvance(command_) <= empty_width);
+    command_label_->setText(command_);
     command_label_->setToolTip(command_);
     command_label_->setAccessibleName(command_);
     // Told at every row of a run that goes on; a table filled anew would lose what is selected in it.

@@ -129,6 +129,17 @@ QStringList small_gains(const Explanation& why, const QStringList& told) {
     return words;
 }
 
+/// ": n3 is not on the critical path"; where much of the path is one node's, which nothing shortens, why that is.
+QString nothing_because(const Problem& problem, const Explanation& why, const std::string& node) {
+    const auto place = find_node(problem, node);
+    if (place && std::none_of(why.nodes.begin(), why.nodes.end(),
+                              [&](const NodeShare& one) { return one.node == *place && one.seconds > 0; }))
+        return QObject::tr(": %1 is not on the critical path").arg(QString::fromStdString(node));
+    // Twice as fast it would save half of its share, were it the only one.
+    const bool others_limit = most_critical(problem, why).first > 2 * 2 * worth_saying * why.iteration_s;
+    return others_limit ? QObject::tr(": others are as critical") : QString{};
+}
+
 /// The node and the link that hold most of it, and what the node that is asked for does.
 QString limit_words(const Problem& problem, const Explanation& why, const std::string& node) {
     const auto share = [&](const std::string& name, double seconds) {
@@ -158,18 +169,20 @@ QString limit_words(const Problem& problem, const Explanation& why, const std::s
 Help what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
     constexpr qsizetype most = 5;
     const Timeline timeline = evaluate(problem, plan);
-    if (!timeline.complete) return {{}, {QObject::tr("The plan does not come to its end")}};
+    if (!timeline.complete) return {.limit = {}, .changes = {QObject::tr("The plan does not come to its end")}};
     const auto why = explain(problem, plan, timeline);
-    QStringList gains, without, longer;
+    Help help{.limit = limit_words(problem, why, node)};
+    QStringList without;
     for (const auto& [what, change, then] : tried(problem, plan, timeline, why, node, wire)) {
-        if (change < -worth_saying && gains.size() < most)
-            gains << QObject::tr("%1: %2%3").arg(what, change_words(change), then);
+        const QString line = QObject::tr("%1: %2%3").arg(what, change_words(change), then);
+        if (change < -worth_saying && help.changes.size() < most)
+            help.changes << line;
         else if (change > worth_saying)
-            longer << QObject::tr("%1: %2").arg(capitalised(change_words(change)), what);
+            help.longer << line;
         else if (change >= -worth_saying)
             without << what;
     }
-    const QStringList small = gains.isEmpty() ? small_gains(why, without) : QStringList{};
+    const QStringList small = help.changes.isEmpty() ? small_gains(why, without) : QStringList{};
     without = small + without;
     const bool any_single = std::any_of(why.what_ifs.begin(), why.what_ifs.end(), [](const WhatIf& what) {
         return what.complete && what.change < -worth_saying;
@@ -177,14 +190,10 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
     if (!any_single)
         without << (small.isEmpty() ? QObject::tr("any one node or link faster")
                                     : QObject::tr("any other node or link faster"));
-    // A large share of the path that nothing shortens reads like a fault, unless it is said why.
-    const bool others_limit = !any_single && most_critical(problem, why).first > 2 * 2 * worth_saying * why.iteration_s;
+    if (help.changes.isEmpty()) help.changes << QObject::tr("Nothing alone%1").arg(nothing_because(problem, why, node));
     if (!without.isEmpty())
-        gains << (others_limit ? QObject::tr("Less than %1\u2009% each, as others are as critical: %2")
-                               : QObject::tr("Less than %1\u2009% each: %2"))
-                     .arg(100 * worth_saying)
-                     .arg(without.join("; "));
-    return {limit_words(problem, why, node), gains + longer};
+        help.hardly = QObject::tr("less than %1\u2009% each: %2").arg(100 * worth_saying).arg(without.join("; "));
+    return help;
 }
 
 }  // namespace skippipe

@@ -14,13 +14,18 @@ namespace skippipe {
 struct Help {
     /// "n16 31.2 %, Oregon ↔ LA 20.3 % of the critical path; n3 none of it"
     QString limit;
-    /// A line each, the most first: "n3 twice as fast: 2.1 % shorter"; of a plan that does not end, why.
+    /// A line each, the most first: "n3 twice as fast: 2.1 % shorter"; where none is, "Nothing alone" and why; of a plan
+    /// that does not end, why.
     QStringList changes;
+    /// What was tried as well and gives too little: "less than 1 % each: n9 twice as fast (0.62 %)"; empty: nothing.
+    QString hardly;
+    /// What was tried and would do harm, a line each: "one microbatch of n4 through n3: 15.5 % longer".
+    QStringList longer;
     bool operator==(const Help&) const = default;
 };
 
 /// Of the node twice the speed and one microbatch more in its memory, what *Why* asks of all nodes and
-/// links, other ways and types to sum gradients by. What gives less than 1 % is one line. Placement and paths are kept.
+/// links, other ways and types to sum gradients by. Placement and paths are kept.
 /// `node`: none of the plan's: the others alone. `wire`: the type gradients travel as now. Takes some evaluations of
 /// the plan: not for the window's thread.
 Help what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire = WireType::fp32);

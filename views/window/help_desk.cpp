@@ -51,7 +51,7 @@ void HelpDesk::ask() {
             *lines = what_helps(*run->problem, *plan, node, run->experiment.training.gradient_wire);
         },
         [this, lines](const QString& fault) {
-            answer_ = fault.isEmpty() ? *lines : Help{{}, {fault}};
+            answer_ = fault.isEmpty() ? *lines : Help{.limit = {}, .changes = {fault}};
             Q_EMIT answered();
         });
     Q_EMIT answered();  // that it is tried
@@ -64,8 +64,13 @@ std::vector<Detail> HelpDesk::rows() const {
         return {is_busy() ? Detail{name, tr("trying changes…")}
                           : Detail{name, tr("Try changes of this large plan"), DetailLink::helps}};
     std::vector<Detail> rows;
-    for (const auto& line : answer_.changes)
-        rows.push_back({rows.empty() ? name : QString(QChar(0x00A0)), line, DetailLink::node});
+    const auto add = [&](const QString& head, const QStringList& lines) {
+        for (qsizetype i = 0; i < lines.size(); ++i)
+            rows.push_back({i == 0 ? head : QString(QChar(0x00A0)), lines[i], DetailLink::node});
+    };
+    add(name, answer_.changes);
+    if (!answer_.hardly.isEmpty()) add(tr("Tried"), {answer_.hardly});
+    add(tr("Would\u00A0harm"), answer_.longer);
     if (!answer_.limit.isEmpty()) rows.insert(rows.begin(), {tr("Limited\u00A0by"), answer_.limit, DetailLink::node});
     return rows;
 }
