@@ -72,6 +72,19 @@ private Q_SLOTS:
                 }
     }
 
+    /// Whoever changes the theme finds the same part in the same hue.
+    void memory_keeps_its_hues() {
+        const auto hue = [](const QColor& colour) {
+            const auto lab = science::lab(colour, science::normal);
+            return std::atan2(lab[2], lab[1]) * 180 / std::numbers::pi;
+        };
+        for (std::size_t i = 0; i < Theme::light().memory.size(); ++i) {
+            const double apart =
+                std::remainder(hue(Theme::light().memory[i]) - hue(Theme::dark_theme().memory[i]), 360);
+            QVERIFY2(std::abs(apart) < 15, qPrintable(QString("%1: %2").arg(i).arg(apart)));
+        }
+    }
+
     void nothing_moves_by_itself() {
         for (const bool dark : {false, true}) {
             apply_theme(*qApp, dark);

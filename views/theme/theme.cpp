@@ -65,7 +65,7 @@ Theme make_light() {
     t.bad = QColor{"#C62F3E"};
     t.stages = {"#4D63CA", "#DD6478", "#006555", "#875E04", "#433263", "#8B910E", "#AC7CAF", "#642902"};
     t.reduction = QColor{"#2400CC"};
-    t.memory = {"#2D3731", "#354F5B", "#616D45", "#7C6D7F", "#5F9177"};
+    t.memory = {"#786098", "#883848", "#587840", "#481838", "#389878"};
     t.waits = {"#8478FC", "#6C4800", "#3C9078", "#CC3C90", "#8418FC", "#183C30", "#840C3C", "#CC8454"};
     return t;
 }
@@ -85,7 +85,7 @@ Theme make_dark() {
     t.bad = QColor{"#FF7B86"};
     t.stages = {"#6D88F2", "#FA8093", "#94E5D1", "#FECF86", "#CBBAF6", "#9BA223", "#956A98", "#A1603E"};
     t.reduction = QColor{"#6048F0"};
-    t.memory = {"#727272", "#928472", "#8BABB3", "#BAD6E5", "#EEF8D5"};
+    t.memory = {"#9888C0", "#B87080", "#809860", "#E098C0", "#387860"};
     t.waits = {"#D8D8FC", "#E4B418", "#24CCA8", "#CC3C84", "#C09CF0", "#48FCC0", "#E41860", "#606C00"};
     return t;
 }

@@ -206,11 +206,14 @@ QPointF NodeItem::share_place(double zoom) const {
     const auto add_round = [&](double top, double beyond) {
         constexpr double half = node_radius / 2;
         const double aside = box.width() / 2 - 2;
-        const QPointF right[] = {{aside, top}, {beyond, 0}, {beyond, -half}, {beyond, half}},
-                      left[] = {{-aside, top}, {-beyond, 0}, {-beyond, -half}, {-beyond, half}};
+        std::vector<QPointF> right{{aside, top}}, left{{-aside, top}};
+        for (const double down : {0.0, -half, half, -2 * half, 2 * half}) {
+            right.emplace_back(beyond, down);
+            left.emplace_back(-beyond, down);
+        }
         if (!fails && fault_level == 0) places.emplace_back(0, top);
-        if (fault_level == 0) places.insert(places.end(), std::begin(right), std::end(right));
-        if (!fails) places.insert(places.end(), std::begin(left), std::end(left));
+        if (fault_level == 0) places.insert(places.end(), right.begin(), right.end());
+        if (!fails) places.insert(places.end(), left.begin(), left.end());
         if (places.empty()) places.emplace_back(0, top);
     };
     const double reach = after_rings(rings(), zoom) + 1;

@@ -115,7 +115,8 @@ void DesignPage::show_ways_on() {
     const bool is_empty = document_.experiment().topology.nodes.empty();
     const QString words = is_empty                                         ? tr("Add a region of three")
                           : plans_.is_busy() || !has_errors(shown_faults_) ? QString{}
-                                                                           : tr("Show problems");
+                          : shown_faults_.size() == 1                      ? tr("Show the problem")
+                                                      : tr("Show %1 problems").arg(shown_faults_.size());
     for (auto* note : notes()) note->show_button(words);
 }
 
