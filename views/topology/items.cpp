@@ -18,13 +18,13 @@ namespace {
 
 constexpr double pale_share = 0.35;
 constexpr double thin_strength = 0.4, apart_share = 0.5, beneath_share = 0.35;
-constexpr double least_bridge = 24;
+constexpr double least_bridge = 24, least_gap = 8;
 constexpr double share_edge = 2;         // between a share and what it must not touch
 constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
 constexpr double beside_middle[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74};  // of a line, the middle first
 constexpr double chip_radius = 8;
 constexpr double ring_gap = 2, ring_width = 3;          // of what is selected
-constexpr double most_ring_scale = 4, share_room = 40;  // they stay within NodeItem::boundingRect
+constexpr double most_ring_scale = 4, share_room = 60;  // they stay within NodeItem::boundingRect
 
 constexpr double least_number_zoom = 0.2, least_number = 9;  // pixels of a stage's number, where names are left out
 
@@ -106,7 +106,7 @@ QRectF NodeItem::room() const {
     return QRectF{-label_room, -node_radius - 16, 2 * label_room, 2 * node_radius + 52} | far_box_;
 }
 
-QRectF NodeItem::boundingRect() const { return room().adjusted(0, -share_room, 0, 0); }
+QRectF NodeItem::boundingRect() const { return room().adjusted(0, -share_room, 0, share_room); }
 
 QRectF NodeItem::far_name_box(FarName side, double zoom) const {
     const double scale = double(size::tiny_text) / size::small_text / zoom, away = node_radius + far_ring / zoom;
@@ -211,13 +211,21 @@ QPointF NodeItem::share_place(double zoom) const {
             right.emplace_back(beyond, down);
             left.emplace_back(-beyond, down);
         }
+        // Beside its corners it is as far from the disc.
+        constexpr double nearer = node_radius / 4;
+        for (const double down : {top + nearer, -top - nearer}) {
+            right.emplace_back(beyond - nearer, down);
+            left.emplace_back(-beyond + nearer, down);
+        }
         if (!fails && fault_level == 0) places.emplace_back(0, top);
         if (fault_level == 0) places.insert(places.end(), right.begin(), right.end());
         if (!fails) places.insert(places.end(), left.begin(), left.end());
         if (places.empty()) places.emplace_back(0, top);
     };
     const double reach = after_rings(rings(), zoom) + 1;
-    add_round(-reach - box.height() / 2, reach + box.width() / 2);
+    for (const double out : {0.0, 0.8 * box.height()})
+        add_round(-reach - box.height() / 2 - out, reach + box.width() / 2 + out);
+    if (places.size() > 1) places.emplace_back(0, name_box(zoom).bottom() - pos().y() + box.height() / 2 + 1);
     // Among others there may be room on its rim alone.
     add_round(-node_radius - 4, node_radius + box.width() / 2 - rim_width);
     for (QPointF& place : places) place += pos();
@@ -263,11 +271,12 @@ void LinkItem::follow_ends() {
     if (from_->type() == region_item && to_->type() == region_item) {
         const QLineF between(static_cast<const RegionItem*>(from_)->edge_towards(line_.p2()),
                              static_cast<const RegionItem*>(to_)->edge_towards(line_.p1()));
-        joins_edges_ = QPointF::dotProduct(between.p2() - between.p1(), line_.p2() - line_.p1()) > 0;
+        joins_edges_ = QPointF::dotProduct(between.p2() - between.p1(), line_.p2() - line_.p1()) > 0 &&
+                       between.length() > least_gap;
         if (joins_edges_) {
             line_ = between;
         } else if (between.length() < line_.length()) {
-            // Regions that lie on each other have nothing between them: a bridge over what both cover.
+            // Regions that lie on each other, or touch, have nothing between them: a bridge over what both cover.
             const double half = std::max(between.length(), least_bridge) / 2;
             const QPointF along = (line_.p2() - line_.p1()) / line_.length();
             line_ = QLineF(between.center() - half * along, between.center() + half * along);

@@ -14,7 +14,7 @@ namespace skippipe {
 inline constexpr double node_radius = 20;
 inline constexpr double widest_link = 4.5;  ///< pixels
 inline constexpr double rim_width = 8;      ///< dragging from here draws a link
-inline constexpr double region_margin = 40;
+inline constexpr double region_margin = 32;
 inline constexpr double grid = 10;
 
 enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item, region_label_item };

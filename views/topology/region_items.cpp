@@ -15,7 +15,7 @@
 namespace skippipe {
 namespace {
 
-constexpr double name_below = 10;  ///< so much further down a hull reaches, for the nodes' names
+constexpr double name_below = 12;  ///< so much further down a hull reaches, for the nodes' names
 constexpr double handle_radius = 4.5;
 constexpr double folded_radius_px = 17;
 
