@@ -41,6 +41,30 @@ private Q_SLOTS:
         QCOMPARE(in_lines(details).mid(0, 3), (QStringList{"Backward on b", "microbatch 4", "stage 1"}));
     }
 
+    /// How many microbatches a node serves beside others of its stage, each once, of that iteration.
+    void a_node_says_how_many_it_serves() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b", "c"});
+        for (const int lane : {0, 1}) data->set_stage(lane, 2);
+        data->set_stage(2, 1);
+        std::int64_t row = 0;
+        const auto work = [&](int lane, int microbatch, double start_s, int iteration) {
+            data->add(Span{SpanKind::forward, NodeIndex(lane), -1, StageIndex(2), MicrobatchIndex(microbatch), start_s,
+                           start_s, start_s + 0.5, 0},
+                      iteration, 10.0 * iteration, row++);
+        };
+        for (const int microbatch : {0, 1, 0}) work(0, microbatch, row, 0);
+        for (const int microbatch : {2, 3, 4}) work(1, microbatch, row, 0);
+        work(2, 0, 0, 0);
+        work(0, 7, 1, 1);
+        data->set_iterations({{0, 10, 10}, {1, 20, 10}});
+        data->finish();
+        QCOMPARE(value_of(node_details(0, {0, 10, 10}, *data), "Serves"), QStringLiteral("2 microbatches; b 3"));
+        QCOMPARE(value_of(node_details(0, {1, 20, 10}, *data), "Serves"), QStringLiteral("1 microbatch; b 0"));
+        QCOMPARE(value_of(node_details(2, {0, 10, 10}, *data), "Serves"), QStringLiteral("1 microbatch"));
+        QVERIFY(value_of(node_details(1, {1, 20, 10}, *data), "Serves").isEmpty());
+    }
+
     /// How much it worked, until when, and what it waited for the longest: of two waits for one node the sum.
     void a_node_has_its_iteration() {
         auto data = std::make_shared<TimelineData>();
@@ -65,7 +89,8 @@ private Q_SLOTS:
         QCOMPARE(details.title, QStringLiteral("a"));
         QCOMPARE(value_of(details, "Stage"), QStringLiteral("2"));
         QCOMPARE(value_of(details, "Works"), QStringLiteral("20.0 % of 10.0 s, the last ends after 5.00 s"));
-        QCOMPARE(value_of(details, "Idles"), QStringLiteral("40.0 %, 4.00 s: ") + cause_in_sentence(IdleCause::fill_drain));
+        QCOMPARE(value_of(details, "Idles"),
+                 QStringLiteral("40.0 %, 4.00 s: ") + cause_in_sentence(IdleCause::fill_drain));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("35.0 %, 3.50 s: %1, for b").arg(cause_in_sentence(IdleCause::activation)));
         QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));

@@ -16,6 +16,7 @@
 
 #include "views/compare/differences.h"
 #include "views/compare/findings.h"
+#include "views/runs/run_table.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -35,7 +36,7 @@ constexpr int axis_row = 22;                                   ///< that the fir
 
 /// "1.20 s an iteration, idle 70.7 %, replica 16.3 %": the cause that takes most.
 QString figures_of(const RunData& run) {
-    if (did_nothing(run)) return QObject::tr("failed before its first iteration");
+    if (did_nothing(run.info)) return QObject::tr("failed before its first iteration");
     QStringList words;
     if (run.info.iteration_s) words << QObject::tr("%1 an iteration").arg(duration(*run.info.iteration_s));
     const auto most = std::max_element(run.idle_share.begin(), run.idle_share.end());

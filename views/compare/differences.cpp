@@ -10,6 +10,7 @@
 #include "core/analysis/compare.h"
 #include "core/analysis/ranking.h"
 #include "views/runs/parameters.h"
+#include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
 
@@ -81,7 +82,7 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
     row.name = name;
     row.is_metric = row.is_figure = true;
     const auto value_of = [&](const RunData& run) {
-        return did_nothing(run) && kind.section == DifferenceSection::cost ? Number{} : value(run);
+        return did_nothing(run.info) && kind.section == DifferenceSection::cost ? Number{} : value(run);
     };
     const Number base = value_of(*runs.front());
     // One way of saying it in all of a row: as soon as one run has many times the baseline's, all are told so.
@@ -198,8 +199,6 @@ QString describe(DifferenceSection section) {
     }
     return {};
 }
-
-bool did_nothing(const RunData& run) { return run.info.state == RunState::failed && run.info.iterations_done == 0; }
 
 bool train_the_same(const std::vector<const RunData*>& runs) {
     return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) {

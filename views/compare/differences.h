@@ -31,9 +31,6 @@ struct DifferenceRow {
     bool differs = false;
 };
 
-/// Whether the run failed before its first iteration: there is nothing to hold it against others by.
-bool did_nothing(const RunData& run);
-
 /// The same model on the same data: only then does a figure make one run better than another.
 bool train_the_same(const std::vector<const RunData*>& runs);
 

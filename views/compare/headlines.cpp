@@ -14,6 +14,7 @@
 #include "views/compare/differences.h"
 #include "views/curves/curve_data.h"
 #include "views/runs/parameters.h"
+#include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
 
@@ -221,14 +222,6 @@ Headlines headlines_of_most(const std::vector<const RunData*>& runs) {
     return found;
 }
 
-/// What was recorded of a failure, with its place as people call it.
-QString error_words(const RunData& run) {
-    const QString error = QString::fromStdString(run.info.error);
-    const auto end = error.indexOf(QStringLiteral(": "));
-    if (!error.startsWith('/') || end < 0) return error;
-    return place_words(error.left(end).toStdString()) + error.mid(end);
-}
-
 QString alone_words(const std::vector<const RunData*>& left) {
     return left.empty() ? QObject::tr("There is nothing to compare")
                         : QObject::tr("There is nothing to compare run %1 with").arg(left.front()->info.id);
@@ -240,8 +233,8 @@ Headlines headlines_of_begun(const std::vector<const RunData*>& runs) {
     std::vector<RunId> failed;
     QString why;
     for (const auto* run : runs) {
-        did_nothing(*run) ? failed.push_back(run->info.id) : begun.push_back(run);
-        if (did_nothing(*run) && why.isEmpty()) why = error_words(*run);
+        did_nothing(run->info) ? failed.push_back(run->info.id) : begun.push_back(run);
+        if (did_nothing(run->info) && why.isEmpty()) why = error_words(run->info);
     }
     const QString words = capitalised((failed.size() == 1 ? QObject::tr("%1 failed before its first iteration")
                                                           : QObject::tr("%1 failed before their first iteration"))
@@ -256,7 +249,7 @@ Headlines headlines_of_begun(const std::vector<const RunData*>& runs) {
 }  // namespace
 
 Headlines headlines(const std::vector<const RunData*>& runs) {
-    if (std::any_of(runs.begin(), runs.end(), [](const RunData* run) { return did_nothing(*run); }))
+    if (std::any_of(runs.begin(), runs.end(), [](const RunData* run) { return did_nothing(run->info); }))
         return headlines_of_begun(runs);
     if (runs.size() == 1)
         return {Answer{{},

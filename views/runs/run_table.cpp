@@ -67,6 +67,19 @@ QString state_words(const RunInfo& run) {
     return capitalised(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
 }
 
+bool did_nothing(const RunInfo& run) { return run.state == RunState::failed && run.iterations_done == 0; }
+
+QString did_nothing_words(const RunInfo& run) {
+    return QObject::tr("Run %1 failed before its first iteration").arg(run.id);
+}
+
+QString error_words(const RunInfo& run) {
+    const QString error = QString::fromStdString(run.error);
+    const auto end = error.indexOf(QStringLiteral(": "));
+    if (!error.startsWith('/') || end < 0) return error;
+    return place_words(error.left(end).toStdString()) + error.mid(end);
+}
+
 QString run_title(const RunInfo& run) {
     return QObject::tr("Run %1, %2, %3, %4")
         .arg(run.id)

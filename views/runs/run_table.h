@@ -101,6 +101,12 @@ private:
 
 /// "finished", "died", ... for people, and the theme's colour for it.
 QString state_words(const RunInfo& run);
+/// Whether the run failed before its first iteration: there is nothing to see of it, or to hold it against others by.
+bool did_nothing(const RunInfo& run);
+/// "Run 4 failed before its first iteration".
+QString did_nothing_words(const RunInfo& run);
+/// What was recorded of a failure, with its place as people call it: "Transport: two ranks are on one GPU".
+QString error_words(const RunInfo& run);
 /// "Run 5, Churn, skippipe-joint, finished".
 QString run_title(const RunInfo& run);
 /// What tells each from runs of the same name, what differs between them first: "seed 2, skip 0.33, gpipe" where all

@@ -132,6 +132,37 @@ void add_sums(std::vector<Detail>& rows, int stage, const IterationTime& one, co
 
 }  // namespace
 
+namespace {
+
+/// Microbatches that a lane works on in an iteration.
+qsizetype served(int lane, const IterationTime& one, const TimelineData& data) {
+    std::set<int> microbatches;
+    data.visit_lanes(one.begin_s(), one.end_s, {lane}, [&](const Lane& part) {
+        const auto before = [](const LaneSpan& span, double time_s) { return span.start_s < time_s; };
+        auto span = std::lower_bound(part.work.begin(), part.work.end(), one.begin_s(), before);
+        for (; span != part.work.end() && span->start_s < one.end_s; ++span)
+            if (span->iteration == one.iteration && span->microbatch >= 0) microbatches.insert(span->microbatch);
+    });
+    return std::ssize(microbatches);
+}
+
+/// "5 microbatches; n4 13, n9 12": beside its stage's other nodes, which is why they wait for each other.
+QString served_words(int lane, const IterationTime& one, const TimelineData& data) {
+    constexpr qsizetype most_named = 8;
+    const auto own = served(lane, one, data);
+    const int stage = data.stage_at(lane, one.begin_s());
+    if (own == 0 || stage < 0) return {};
+    QStringList others;
+    for (int other = 0; other < static_cast<int>(data.lanes().size()) && others.size() <= most_named; ++other)
+        if (other != lane && data.stage_at(other, one.begin_s()) == stage)
+            others << QStringLiteral("%1 %2").arg(lane_words(other, data)).arg(served(other, one, data));
+    if (others.size() > most_named) others.last() = QString(QChar(0x2026));
+    const QString words = own == 1 ? QObject::tr("1 microbatch") : QObject::tr("%1 microbatches").arg(own);
+    return others.isEmpty() ? words : QObject::tr("%1; %2").arg(words, others.join(QStringLiteral(", ")));
+}
+
+}  // namespace
+
 Details node_details(int lane, const IterationTime& one, const TimelineData& data) {
     Details details{.title = lane_words(lane, data)};
     auto& rows = details.rows;
@@ -145,6 +176,8 @@ Details node_details(int lane, const IterationTime& one, const TimelineData& dat
                                   .arg(percent(all.sum.busy_s / all.sum.seconds), duration(one.length_s),
                                        duration(all.last_end_s - one.begin_s()))
                             : QObject::tr("not at all in the %1 of this iteration").arg(duration(one.length_s))});
+    if (const QString counts = served_words(lane, one, data); !counts.isEmpty())
+        rows.push_back({QObject::tr("Serves"), counts, DetailLink::node});
     add_waits(rows, all, data, [&](double seconds) {
         return all.sum.seconds > 0 ? QObject::tr("%1, %2").arg(percent(seconds / all.sum.seconds), duration(seconds))
                                    : duration(seconds);

@@ -93,7 +93,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     top->addWidget(network);
     top->addWidget(curves_);
     top->addWidget(idle_tabs());
-    top->setSizes({330, 460, 420});
+    top->setSizes({420, 370, 420});
     rows_->addWidget(top);
     rows_->addWidget(timeline_area());
     rows_->setSizes({usual_top, 430});

@@ -135,6 +135,7 @@ private:
     std::vector<IdleSplit> node_splits() const;
     bool is_of_sight() const;
     void want_help();
+    void add_failure(Details& details) const;
     void add_help(Details& details) const;
     Details selection_details() const;
     void follow_link(const QString& link);

@@ -21,6 +21,7 @@ QString new_plan_words(const RunData& run) {
                                     : WatchPage::tr(", new plan since %1").arg(run.plan_changes.back().iteration + 1);
 }
 
+constexpr int roomy_timeline = 1300;  ///< pixels; in a narrower one spans of two iterations have no room for numbers
 constexpr int most_whole_iterations = 8;  ///< of a run that is over, that are seen at first
 
 QString new_plan_reasons(const RunData& run) {
@@ -91,20 +92,22 @@ void WatchPage::refresh() {
     const QString reasons = new_plan_reasons(*data);
     run_words_->setToolTip(reasons.isEmpty() ? words : words + '\n' + reasons);
     const bool simulated = is_simulation(*data);
-    curves_->set_empty_text(simulated ? tr("A simulation computes nothing, so it has no loss")
-                                      : tr("Loss appears with the first iteration"),
+    curves_->set_empty_text(did_nothing(data->info) ? did_nothing_words(data->info)
+                            : simulated             ? tr("A simulation computes nothing, so it has no loss")
+                                                    : tr("Loss appears with the first iteration"),
                             simulated ? std::vector<std::string>{"iteration_s"} : std::vector<std::string>{});
     curves_->show_runs({shown_});
     const double iteration = data->info.iteration_s.value_or(data->info.predicted_iteration_s);
     if (first_look_ && data->lanes->extent_s() > 0 && iteration > 0) {
-        // Begin with two iterations rather than with many of them squeezed together; of a run that is over there is
-        // nothing to follow.
+        // Begin with an iteration or two rather than with many of them squeezed together: in a narrow window with one,
+        // so that spans say their microbatches. Of a run that is over there is nothing to follow.
+        const double seen_s = (timeline_->width() < roomy_timeline ? 1 : 2) * iteration;
         const bool goes_on = data->info.state == RunState::running;
         zoom_.set_follows(goes_on);
         zoom_.set_extent(data->lanes->extent_s());
         const bool is_long = goes_on || data->info.iterations_done > most_whole_iterations;
-        if (is_long && zoom_.extent() > 2 * iteration)
-            zoom_.show(zoom_.extent() - 2 * iteration, zoom_.extent());
+        if (is_long && zoom_.extent() > seen_s)
+            zoom_.show(zoom_.extent() - seen_s, zoom_.extent());
         else
             zoom_.show_all();
         first_look_ = feed_.is_loading();

@@ -214,7 +214,9 @@ void WatchPage::show_down() {
 void WatchPage::show_idle() {
     const RunData* data = shown_.get();
     if (data == nullptr || data->explained_iterations == 0) {
-        idle_->show_nothing(tr("Causes appear after the first whole iteration"));
+        idle_->show_nothing(data != nullptr && did_nothing(data->info)
+                                ? did_nothing_words(data->info)
+                                : tr("Causes appear after the first whole iteration"));
         return;
     }
     const QString of_what = is_of_sight() ? tr("time in sight") : tr("run");
@@ -255,12 +257,21 @@ void WatchPage::show_idle() {
 void WatchPage::want_help() {
     const auto& now = selection_.now();
     const bool other = timeline_->area() || timeline_->selected().span != nullptr || timeline_->selected_lost();
-    if (!shown_ || !shown_->problem || other || now.nodes.size() > 1 || now.microbatch || !now.links.empty())
+    if (!shown_ || !shown_->problem || did_nothing(shown_->info) || other || now.nodes.size() > 1 || now.microbatch ||
+        !now.links.empty())
         return helps_->want_nothing();
     const auto* one = chosen_iteration();
     const int iteration = one != nullptr ? one->iteration : 0;
     helps_->want({shown_->info.id, now.nodes.empty() ? std::string{} : *now.nodes.begin(), plan_since(iteration)},
                  shown_, plan_in_force(iteration));
+}
+
+/// Why the run ended before its time: the first thing that is asked of it.
+void WatchPage::add_failure(Details& details) const {
+    if (!shown_ || shown_->info.state != RunState::failed || shown_->info.error.empty()) return;
+    const auto& info = shown_->info;
+    details.title = did_nothing(info) ? did_nothing_words(info) : tr("Run %1 failed").arg(info.id);
+    details.rows.push_back({{}, error_words(info)});
 }
 
 void WatchPage::add_help(Details& details) const {
@@ -301,6 +312,7 @@ Details WatchPage::selection_details() const {
             details = node_details(lane, *one, *data);
         else if (!nodes.isEmpty())
             details.rows.push_back({tr("Selected"), nodes.join(", "), DetailLink::node});
+        if (now == Selection{}) add_failure(details);
         add_help(details);
         if (now.microbatch) details.rows.push_back({{}, tr("[ and ] follow it from node to node.")});
         if (now == Selection{}) {
@@ -367,10 +379,13 @@ void WatchPage::show_spans() {
     if (other) scroll_spans();
 }
 
-/// The table begins where the timeline does.
+/// The table begins where the timeline does, with the iteration that the selection tells of where that is in sight.
 void WatchPage::scroll_spans() {
-    if (span_view_->isVisible() && spans_->rowCount() > 0)
-        span_view_->scrollTo(spans_->index(spans_->row_at(zoom_.begin()), 0), QAbstractItemView::PositionAtTop);
+    if (!span_view_->isVisible() || spans_->rowCount() == 0) return;
+    const auto* one = chosen_iteration();
+    const bool begins_later = one != nullptr && one->begin_s() > zoom_.begin() && one->begin_s() < zoom_.end();
+    const double begin_s = begins_later ? one->begin_s() : zoom_.begin();
+    span_view_->scrollTo(spans_->index(spans_->row_at(begin_s), 0), QAbstractItemView::PositionAtTop);
 }
 
 /// What is selected in the timeline is selected everywhere: its node, its microbatch, or the stage that it reduces.
