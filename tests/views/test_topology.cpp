@@ -2,6 +2,7 @@
 #include <QElapsedTimer>
 #include <QtTest>
 
+#include "core/experiment/regions.h"
 #include "tests/views/mouse.h"
 #include "views/document/document.h"
 #include "views/theme/theme.h"
@@ -79,15 +80,22 @@ private Q_SLOTS:
 
     void a_link_leads_over_others() {
         Experiment e;
-        QVERIFY(!unlinked_regions(e));
+        QVERIFY(!unlinked_regions(e.topology));
         for (int r = 0; r < 3; ++r) add_node(e, {}, add_region(e, {}));
-        QVERIFY(unlinked_regions(e) == std::pair(std::string("region-1"), std::string("region-2")));
+        QVERIFY(unlinked_regions(e.topology) == std::pair(std::string("region-1"), std::string("region-2")));
         add_link(e, "region-1", "region-3");
-        QVERIFY(unlinked_regions(e) == std::pair(std::string("region-1"), std::string("region-2")));
+        QVERIFY(unlinked_regions(e.topology) == std::pair(std::string("region-1"), std::string("region-2")));
         add_link(e, "region-3", "region-2");
-        QVERIFY(!unlinked_regions(e));
+        QVERIFY(!unlinked_regions(e.topology));
         add_region(e, {});
-        QVERIFY2(!unlinked_regions(e), "it has no node");
+        QVERIFY2(!unlinked_regions(e.topology), "it has no node");
+        // Nodes without regions are places of their own: links to two of them join nothing.
+        Experiment apart;
+        for (int r = 0; r < 2; ++r) add_node(apart, {}, add_region(apart, {}));
+        const auto a = add_node(apart, {}), b = add_node(apart, {});
+        add_link(apart, "region-1", a);
+        add_link(apart, "region-2", b);
+        QVERIFY(unlinked_regions(apart.topology).has_value());
     }
 
     void a_drag_moves_on_the_grid_as_one_command() {

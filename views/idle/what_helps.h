@@ -14,8 +14,8 @@ namespace skippipe {
 struct Help {
     /// "n16 31.2 %, Oregon ↔ LA 20.3 % of the critical path; n3 none of it"
     QString limit;
-    /// A line each, the most first: "n3 twice as fast: 2.1 % shorter"; where none is, "Nothing alone" and why; of a plan
-    /// that does not end, why.
+    /// A line each, the most first: "n3 twice as fast: 2.1 % shorter"; where none is, "Nothing alone" and why; of a
+    /// plan that does not end, why.
     QStringList changes;
     /// What was tried as well and gives too little: "less than 1 % each: n9 twice as fast (0.62 %)"; empty: nothing.
     QString hardly;

@@ -12,8 +12,8 @@
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/plan/validator.h"
+#include "core/experiment/regions.h"
 #include "views/document/document.h"
-#include "views/topology/edits.h"
 
 namespace skippipe {
 namespace {
@@ -73,7 +73,7 @@ std::shared_ptr<PlanOutcome> outcome_of(Problem problem, Plan plan, Bounding bou
 
 /// Who has drawn regions thinks of them, not of the two nodes that a planner came to.
 void say_regions(Faults& faults, const Experiment& experiment) {
-    const auto apart = unlinked_regions(experiment);
+    const auto apart = unlinked_regions(experiment.topology);
     for (auto& fault : faults)
         if (apart && fault.pointer == "/topology/links") {
             fault.what = apart->first + " and " + apart->second + " are not linked";

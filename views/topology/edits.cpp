@@ -226,30 +226,6 @@ bool are_linked(const Experiment& experiment, const std::string& a, const std::s
     });
 }
 
-std::optional<std::pair<std::string, std::string>> unlinked_regions(const Experiment& experiment) {
-    const Topology& t = experiment.topology;
-    std::map<std::string, std::string> region_of;  // a region's is its own
-    std::vector<std::string> held;                 // regions with nodes
-    for (const auto& region : t.regions) region_of[region.id] = region.id;
-    for (const auto& node : t.nodes) {
-        if (!region_of.contains(node.region)) continue;
-        region_of[node.id] = node.region;
-        if (std::find(held.begin(), held.end(), node.region) == held.end()) held.push_back(node.region);
-    }
-    if (held.empty()) return {};
-    std::set<std::string> reached{held.front()};
-    for (std::size_t before = 0; before != reached.size();) {
-        before = reached.size();
-        for (const auto& link : t.links) {
-            const std::string &from = region_of[link.from], &to = region_of[link.to];
-            if (reached.contains(from)) reached.insert(to);
-            if (reached.contains(to)) reached.insert(from);
-        }
-    }
-    const auto apart = std::find_if(held.begin(), held.end(), [&](const auto& id) { return !reached.contains(id); });
-    return apart == held.end() ? std::nullopt : std::optional(std::pair{held.front(), *apart});
-}
-
 int link_all(Experiment& experiment, const Selection& selection) {
     int added = 0;
     const auto link_pairs = [&](const std::set<std::string>& ends, const auto& wanted) {

@@ -41,8 +41,6 @@ Selection paste_text(Experiment& experiment, std::string_view text, Point offset
 
 /// Whether a link leads from one to the other.
 bool are_linked(const Experiment& experiment, const std::string& a, const std::string& b);
-/// Two regions with nodes between which no link leads, nor over others; nothing: there are none such.
-std::optional<std::pair<std::string, std::string>> unlinked_regions(const Experiment& experiment);
 /// Links every two of the selected regions, and every two of the selected nodes that cannot reach each other yet: nodes
 /// of one region do by its switch, those of linked regions by that link. Returns how many links were added.
 int link_all(Experiment& experiment, const Selection& selection);

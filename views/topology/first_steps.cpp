@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/experiment/regions.h"
 #include "views/topology/first_steps.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ NextStep next_step(const Experiment& experiment) {
     std::set<std::string> regions;
     for (const auto& node : t.nodes) regions.insert(node.region);
     if (regions.size() == 1 && !regions.begin()->empty()) return {};  // a switch joins them
-    if (const auto apart = unlinked_regions(experiment); apart && !regions.contains({}))
+    if (const auto apart = unlinked_regions(experiment.topology); apart && !regions.contains({}))
         return {QObject::tr("Step 2 of 3: link the regions, from the ring beside a name to another"),
                 regions.size() > 2
                     ? QObject::tr("Link the regions")

@@ -8,6 +8,7 @@
 
 #include "core/experiment/model_size.h"
 #include "core/experiment/validate.h"
+#include "core/experiment/regions.h"
 #include "views/document/document.h"
 #include "views/theme/elided_button.h"
 #include "views/theme/theme.h"
@@ -96,7 +97,7 @@ void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experime
 /// What is missing between nodes, the least first.
 void add_for_links(std::vector<Remedy>& all, const Experiment& e) {
     if (e.topology.nodes.size() < 2 || e.topology.nodes.size() > most_nodes_linked) return;
-    if (const auto apart = unlinked_regions(e))
+    if (const auto apart = unlinked_regions(e.topology))
         all.push_back({QObject::tr("Link %1 and %2")
                            .arg(QString::fromStdString(apart->first), QString::fromStdString(apart->second)),
                        [apart = *apart](Experiment& x) { add_link(x, apart.first, apart.second); }});
