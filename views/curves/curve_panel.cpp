@@ -44,7 +44,7 @@ int columns_of(int charts, QSize room) {
         const int rows = (charts + columns - 1) / columns;
         const double height = std::max(1, room.height()) / static_cast<double>(rows);
         if (height < least_chart_height) continue;
-        const double off = std::abs(std::log(room.width() / columns / height / pleasant_aspect)) +
+        const double off = std::abs(std::log(room.width() / (columns * height * pleasant_aspect))) +
                            (rows * columns > charts ? 0.5 : 0);  // a gap in the last row
         if (off < least) least = off, best = columns;
     }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/experiment/regions.h"
 #include "views/topology/first_steps.h"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 
+#include "core/experiment/regions.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 #include "views/topology/edits.h"

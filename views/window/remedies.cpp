@@ -7,8 +7,8 @@
 #include <QPushButton>
 
 #include "core/experiment/model_size.h"
-#include "core/experiment/validate.h"
 #include "core/experiment/regions.h"
+#include "core/experiment/validate.h"
 #include "views/document/document.h"
 #include "views/theme/elided_button.h"
 #include "views/theme/theme.h"
