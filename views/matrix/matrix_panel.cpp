@@ -147,7 +147,7 @@ QVariant MatrixModel::headerData(int section, Qt::Orientation orientation, int r
 /// Nodes stand by region, whose name the first of them has before its own.
 QString MatrixModel::head(const std::vector<MatrixEnd>& ends, int place, const QString& between) const {
     const auto& end = ends[static_cast<std::size_t>(place)];
-    const QString id = QString::fromStdString(end.id);
+    QString id = QString::fromStdString(end.id);
     const bool has_regions = std::any_of(ends.begin(), ends.end(), [](const auto& one) { return !one.region.empty(); });
     if (!has_regions) return id;
     const bool is_first = place == 0 || ends[static_cast<std::size_t>(place) - 1].region != end.region;

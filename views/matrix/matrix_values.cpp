@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <QObject>
+
 namespace skippipe {
 namespace {
 
@@ -55,7 +57,7 @@ std::vector<MatrixEnd> matrix_ends(const Experiment& experiment) {
     if (by_region)
         for (const auto& region : t.regions) ends.push_back({region.id, {region.id, true}});
     for (const auto& node : t.nodes)
-        if (!by_region || node.region.empty() || linked.count(node.id))
+        if (!by_region || node.region.empty() || linked.contains(node.id))
             ends.push_back({node.region, {node.id, false, node.region}});
     std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<MatrixEnd> sorted;

@@ -74,7 +74,7 @@ QString did_nothing_words(const RunInfo& run) {
 }
 
 QString error_words(const RunInfo& run) {
-    const QString error = QString::fromStdString(run.error);
+    QString error = QString::fromStdString(run.error);
     const auto end = error.indexOf(QStringLiteral(": "));
     if (!error.startsWith('/') || end < 0) return error;
     return place_words(error.left(end).toStdString()) + error.mid(end);

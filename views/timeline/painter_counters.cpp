@@ -45,8 +45,11 @@ void TimelinePainter::moment() {
     const auto top = static_cast<float>(bands.ruler_top() - 2 * moment_handle - 1),
                point = static_cast<float>(bands.ruler_top() - 1), half = static_cast<float>(moment_handle);
     // Not through the ruler, whose numbers it would strike out.
-    for (double y = bands.counters_top(); y < view_.height(); y += 6)
-        box(x, y, x + 1, std::min(y + 4, static_cast<double>(view_.height())), packed(theme_.text));
+    constexpr int dash = 4, step = 6;
+    const double from = bands.counters_top();
+    for (int k = 0; from + k * step < view_.height(); ++k)
+        box(x, from + k * step, x + 1, std::min(from + k * step + dash, static_cast<double>(view_.height())),
+            packed(theme_.text));
     const float right = std::min(x + half + 1, static_cast<float>(view_.width()));  // whole at the edge as well
     list_.AddTriangleFilled({right - 2 * half - 1, top}, {right, top}, {std::min(x + 0.5f, right), point},
                             packed(theme_.text));

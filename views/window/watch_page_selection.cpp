@@ -7,6 +7,7 @@
 #include <QEvent>
 
 #include "core/analysis/device_use.h"
+#include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/span_view.h"
