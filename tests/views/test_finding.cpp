@@ -184,6 +184,8 @@ private Q_SLOTS:
         QCOMPARE(with_awaited(*data, {0}, 0, 10), (std::vector{0, 1}));
         QCOMPARE(with_awaited(*data, {0}, 7.8, 10), (std::vector{0, 2}));
         QCOMPARE(with_awaited(*data, {3}, 0, 10), (std::vector{3}));
+        QCOMPARE(with_awaited(*data, {0}, 0, 10, 7), (std::vector{0}));  // shorter waits do not count
+        QCOMPARE(with_awaited(*data, std::vector<int>(13, 0), 0, 10), std::vector<int>(13, 0));
         ShownTimeline shown(data, {932, 220});
         Selection selected;
         selected.nodes = {"a"};

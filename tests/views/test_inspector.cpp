@@ -307,6 +307,24 @@ private Q_SLOTS:
         QVERIFY(has_keys("memory_microbatches"));
     }
 
+    /// A fault at a place in a list is not answered by another thing that moves there.
+    void a_fault_of_a_file_outlives_a_move() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 4; ++i) add_node(e, {100.0 * i, 0});
+        for (std::size_t i = 0; i < 4; ++i) e.topology.nodes[i].memory_microbatches = static_cast<int>(2 + i);
+        const Fault of_file{"/topology/nodes/2/memory_microbatches", "\"two\" is not a whole number", "", ""};
+        document.open({"x.json", e, {of_file}});
+        const auto is_told = [&] {
+            return std::find(document.faults().begin(), document.faults().end(), of_file) != document.faults().end();
+        };
+        document.edit("delete", [](Experiment& x) { x.topology.nodes.erase(x.topology.nodes.begin()); });
+        QVERIFY2(is_told(), "another node stands there now");
+        document.undo_stack().undo();
+        document.edit("answer", [](Experiment& x) { x.topology.nodes[2].memory_microbatches = 9; });
+        QVERIFY(!is_told());
+    }
+
     /// Of a file with faults each field says what the file has; what is wrong as it stands is said as well.
     void what_is_wrong_stands_under_its_field() {
         Document document;

@@ -279,6 +279,14 @@ private Q_SLOTS:
         QCOMPARE(colour(0), theme().bad);
         QVERIFY(!colour(1).isValid());
         QVERIFY(table.index(0, RunTable::name).data(RunTable::told_role).toString().startsWith("failed, "));
+        // Of namesakes that all failed their seeds are told first, and those are no failure.
+        RunInfo other = bad;
+        other.id = 3, other.seed = 2;
+        RunTable namesakes;
+        namesakes.set_runs({other, bad});
+        const auto first = namesakes.index(0, RunTable::name);
+        QCOMPARE(first.data(RunTable::told_role).toString().startsWith("failed"),
+                 first.data(RunTable::told_colour_role).isValid());
         RunFeed feed(file_);
         RunList list(feed);
         QStyleOptionViewItem cell;

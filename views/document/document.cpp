@@ -24,6 +24,17 @@ int stages_for(const Experiment& experiment, int most) {
     return stages;
 }
 
+/// Whether a list on the way to it has other elements than before: its place may be another thing's now.
+bool has_moved(const nlohmann::ordered_json& before, const nlohmann::ordered_json& after,
+               nlohmann::ordered_json::json_pointer place) {
+    while (!place.empty()) {
+        place = place.parent_pointer();
+        if (!before.contains(place) || !before[place].is_array()) continue;
+        if (!after.contains(place) || after[place].size() != before[place].size()) return true;
+    }
+    return false;
+}
+
 /// Faults whose field still is what it was read as: what was typed instead answers them.
 Faults unanswered(const Faults& faults, const Experiment& as_read, const Experiment& now) {
     if (faults.empty() || as_read == now) return faults;
@@ -32,7 +43,7 @@ Faults unanswered(const Faults& faults, const Experiment& as_read, const Experim
     std::erase_if(left, [&](const Fault& fault) {
         if (!fault.pointer.starts_with('/')) return false;  // of the whole text
         const nlohmann::ordered_json::json_pointer place(fault.pointer);
-        return after.contains(place) && !after[place].is_object() &&
+        return !has_moved(before, after, place) && after.contains(place) && !after[place].is_object() &&
                (!before.contains(place) || before[place] != after[place]);
     });
     return left;

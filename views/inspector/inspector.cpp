@@ -237,6 +237,7 @@ void Inspector::open_sections_of(const QWidget* field) {
 
 /// Errors stand under the fields they are of, whose sections open when they come.
 void Inspector::mark_faults() {
+    if (widget() == nullptr) return;  // the form is being made anew, and marked then
     std::map<FormRows*, std::map<std::string, QString>> wrong;
     for (auto* form : widget()->findChildren<FormRows*>()) wrong[form];
     std::set<std::string> marked;

@@ -101,7 +101,7 @@ QString MatrixModel::tip(int row, int column) const {
         return (shows_ == MatrixShows::connection ? tr("%1: no limit; a value is what all it carries passes")
                                                   : tr("%1: not linked; a value links them"))
             .arg(pair(row, column));
-    const bool far = std::find(outliers_.begin(), outliers_.end(), index(row, column)) != outliers_.end();
+    const bool far = is_far(index(row, column));
     return tr("%1: %2").arg(pair(row, column), cell_text(v, shows_)) +
            (far ? tr("\nFar from all the others: a mistaken unit?") : QString{});
 }
@@ -109,7 +109,7 @@ QString MatrixModel::tip(int row, int column) const {
 QVariant MatrixModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
     const double v = value(index.row(), index.column());
-    const bool far = std::find(outliers_.begin(), outliers_.end(), index) != outliers_.end();
+    const bool far = is_far(index);
     switch (role) {
         case Qt::DisplayRole:
             return v >= 0                                   ? cell_text(v, shows_)
@@ -392,8 +392,7 @@ void MatrixPanel::fit_columns() {
     int wide = least_cell;
     for (int row = 0; row < std::min(model_->rowCount(), 64); ++row)
         for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
-            if (const QModelIndex cell = model_->index(row, column);
-                std::find(model_->outliers().begin(), model_->outliers().end(), cell) == model_->outliers().end())
+            if (const QModelIndex cell = model_->index(row, column); !model_->is_far(cell))
                 wide = std::max(wide, font.horizontalAdvance(cell.data().toString()) + 2 * size::gap);
     for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
         for (const auto& line : model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().split('\n'))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -50,7 +51,9 @@ public:
     /// Marks the heads of what is selected: nodes with their regions, regions, and both ends of links.
     void mark(const Selection& selected);
     /// Cells far from the rest, row by row.
+    /// Row by row, in each from left to right.
     const std::vector<QModelIndex>& outliers() const { return outliers_; }
+    bool is_far(const QModelIndex& cell) const { return std::binary_search(outliers_.begin(), outliers_.end(), cell); }
     /// Rows of cells with tabs between, as spreadsheets take them.
     QString text_of(const QModelIndexList& cells) const;
     /// Puts such a text in, its first cell at `first`; all of it or nothing, as one edit.

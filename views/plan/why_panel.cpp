@@ -80,7 +80,7 @@ QString sentence(const Wait& wait, const Problem& problem) {
             return QObject::tr("%1: the link is sending for %2")
                 .arg(words_of(problem.line_names[static_cast<std::size_t>(wait.line)]).replace("->", " → "), others);
         case WaitCause::memory:
-            return QObject::tr("%1 on %2: no memory free before %3 leaves").arg(operation, node, others);
+            return QObject::tr("%1 on %2: no memory free until %3 left").arg(operation, node, others);
         case WaitCause::collision:
             return QObject::tr("%1 on %2: the node is busy with %3").arg(operation, node, others);
         case WaitCause::order: return QObject::tr("%1 on %2: its turn is after %3").arg(operation, node, others);

@@ -97,7 +97,9 @@ void RunLog::add(const Found& found) {
     const auto whole = text.lastIndexOf('\n') + 1;  // the rest of a line comes at the next look
     begun_ = text.mid(whole);
     text.truncate(whole);
+    end.beginEditBlock();  // laid out once
     for (const auto& line : QString::fromUtf8(text).split('\n', Qt::SkipEmptyParts)) insert(end, read_log_line(line));
+    end.endEditBlock();
     if (at_end) verticalScrollBar()->setValue(verticalScrollBar()->maximum());
 }
 

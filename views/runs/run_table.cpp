@@ -276,7 +276,10 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
         case sort_role: return sort_key(run, column);
         case run_role: return static_cast<qlonglong>(run.id);
         case told_colour_role:
-            return column == name && state_colour(run) == theme().bad ? QVariant(theme().bad) : QVariant{};
+            return column == name && state_colour(run) == theme().bad &&
+                           told_[static_cast<std::size_t>(index.row())].startsWith(state_words(run).toLower())
+                       ? QVariant(theme().bad)
+                       : QVariant{};
         case told_role: return column == name ? QVariant(told_[static_cast<std::size_t>(index.row())]) : QVariant{};
         default: return {};
     }

@@ -155,12 +155,15 @@ SpanQuery read_query(std::string_view text, std::string& fault) {
     return QueryReader(text).read(fault);
 }
 
-std::vector<int> with_awaited(const TimelineData& data, const std::vector<int>& lanes, double begin_s, double end_s) {
+std::vector<int> with_awaited(const TimelineData& data, const std::vector<int>& lanes, double begin_s, double end_s,
+                              double least_s) {
     constexpr double worth_following = 0.1;
+    constexpr std::size_t most_followed = 12;
+    if (lanes.size() > most_followed) return lanes;
     std::map<int, double> seconds_for;
     double all_s = 0;
     for (const int lane : lanes)
-        data.visit_gaps(lane, begin_s, end_s, 0, [&](const LaneGap& gap) {
+        data.visit_gaps(lane, begin_s, end_s, least_s, [&](const LaneGap& gap) {
             const double seconds = std::min(gap.end_s, end_s) - std::max(gap.start_s, begin_s);
             all_s += seconds;
             // Filling and draining waits for all that come before.

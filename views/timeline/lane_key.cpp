@@ -86,8 +86,7 @@ bool LaneKey::eventFilter(QObject* watched, QEvent* event) {
 /// "gradient 24 %"
 QString LaneKey::entry_words(IdleCause cause) const {
     const double share = shares_[static_cast<std::size_t>(cause)];
-    return short_cause_words(cause) + ' ' +
-           (share < 0.005 ? tr("< %1").arg(whole_percent(0.01)) : whole_percent(share));
+    return short_cause_words(cause) + ' ' + whole_percent(share);
 }
 
 /// The word alone where not even one cause has room.

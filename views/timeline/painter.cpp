@@ -26,7 +26,9 @@ TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, I
     looks_for_ = view.found_ != nullptr && !view.found_->spans.empty();
     SpanQuery query = looks_for_ ? view.found_->query : view.marked_spans_;
     if (const auto marked = view.marked_lanes(); query == SpanQuery{} && !marked.empty())
-        query.lanes = with_awaited(*view.data_, marked, scale_.begin, scale_.end);
+        query.lanes =
+            with_awaited(*view.data_, marked, scale_.begin, scale_.end, fold_pixels / scale_.pixels_per_second());
+    names_lanes_ = !query.lanes.empty();
     if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);
     names_microbatch_ = query.microbatch.has_value();
     for (std::size_t c = 0; c < idle_causes; ++c) {
@@ -367,11 +369,11 @@ void TimelinePainter::transfers(int index, double top) {
             const QColor own = span_colour(theme_, span, lane.stage, view_.colour_by_);
             return box(x0, row, x1, row + 2, packed(is_faint(index, span) ? mix(theme_.surface, own, faint) : own));
         }
-        const bool strong = bright_ && bright_->fits(index, span);
+        const bool stands_out = bright_ && bright_->fits(index, span), strong = stands_out && !names_lanes_;
         const QColor calm = view_.colour_by_ == ColourBy::microbatch
                                 ? span_colour(theme_, span, lane.stage, view_.colour_by_)
                                 : theme_.text_2;
-        const QColor colour = strong ? theme_.accent : mix(theme_.surface, calm, bright_ ? faint : 0.8);
+        const QColor colour = strong ? theme_.accent : mix(theme_.surface, calm, bright_ && !stands_out ? faint : 0.8);
         box(x0, row, x1, row + (strong ? 2 : 1), packed(colour));
     };
     view_.data_->visit_transfers(

@@ -92,6 +92,7 @@ private:
     std::optional<SpanFilter> bright_;
     bool looks_for_ = false;         ///< what was found stands out
     bool names_microbatch_ = false;  ///< one microbatch stands out
+    bool names_lanes_ = false;       ///< some lanes stand out, whatever they do
 };
 
 }  // namespace skippipe

@@ -30,7 +30,7 @@ NextStep next_step(const Experiment& experiment) {
     if (regions.size() == 1 && !regions.begin()->empty()) return {};  // a switch joins them
     if (const auto apart = unlinked_regions(experiment.topology); apart && !regions.contains({}))
         return {QObject::tr("Step 2 of 3: link the regions, from the ring beside a name to another"),
-                regions.size() > 2
+                t.regions.size() > 2  // as many as the button links
                     ? QObject::tr("Link the regions")
                     : QObject::tr("Link %1 and %2")
                           .arg(QString::fromStdString(apart->first), QString::fromStdString(apart->second)),
