@@ -68,9 +68,11 @@ std::vector<MatrixEnd> matrix_ends(const Experiment& experiment) {
 std::vector<MatrixEnd> matrix_rows(const Experiment& experiment, MatrixShows shows) {
     if (shows != MatrixShows::connection) return matrix_ends(experiment);
     std::vector<const Node*> nodes;
+    nodes.reserve(experiment.topology.nodes.size());
     for (const auto& node : experiment.topology.nodes) nodes.push_back(&node);
     std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->region < b->region; });
     std::vector<MatrixEnd> rows;
+    rows.reserve(nodes.size());
     for (const auto* node : nodes) rows.push_back({node->id, false, node->region});
     return rows;
 }
