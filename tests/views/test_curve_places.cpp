@@ -115,6 +115,25 @@ private Q_SLOTS:
         QTRY_COMPARE(gutters().size(), 1U);
     }
 
+    /// A chart that is alone gives back what it kept free for longer values.
+    void room_for_values_is_given_back() {
+        const RunData first = run_of(1, 11), second = run_of(2, 5);
+        PointStore store;
+        CurveChart chart;
+        chart.resize(500, 300);
+        chart.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&chart));
+        const auto right = [&](const std::vector<const RunData*>& runs) {
+            chart.show_set(curve_set(runs, 0, {"iteration_s"}, store), false);
+            chart.plot().replot();
+            return chart.plot().axisRect()->minimumMargins().right();
+        };
+        const int alone = right({&first});
+        QVERIFY(right({&first, &second}) > alone);  // runs are named
+        QCOMPARE(right({&first}), alone);
+        QCOMPARE(right({}), 0);
+    }
+
     /// As near to a pleasant shape as can be: two charts of a high page above each other, of a low one side by side.
     void charts_are_neither_narrow_nor_low() {
         const RunData run = run_of(1, 5);

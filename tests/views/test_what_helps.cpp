@@ -16,6 +16,26 @@ class TestWhatHelps : public QObject {
     Q_OBJECT
     PlannerRegistry planners_;
 
+    struct Planned {
+        Problem problem;
+        Plan plan;
+        Timeline timeline;
+    };
+    /// Of random problems those that the planner can plan to their end.
+    std::vector<Planned> random_plans(const char* planner, std::uint64_t seeds) const {
+        std::vector<Planned> all;
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+            try {
+                const auto problem = examples::random_problem(seed);
+                const auto plan = planners_.find(planner)->plan(problem, {.seed = seed, .steps = 50});
+                auto timeline = evaluate(problem, plan);
+                if (timeline.complete) all.push_back({problem, plan, std::move(timeline)});
+            } catch (const InputError&) {  // it has no plan
+            }
+        }
+        return all;
+    }
+
 private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
 
@@ -50,16 +70,8 @@ private Q_SLOTS:
     /// Sharing a stage's work more evenly is weighed too, and told whatever comes of it.
     void sharing_a_stages_work_is_weighed() {
         int told = 0;
-        for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-            const auto problem = examples::random_problem(seed);
-            Plan plan;
-            try {
-                plan = planners_.find("skippipe-joint")->plan(problem, {.seed = seed, .steps = 50});
-            } catch (const InputError&) {
-                continue;
-            }
-            const auto timeline = evaluate(problem, plan);
-            for (NodeIndex node = 0; timeline.complete && node < problem.nodes(); ++node) {
+        for (const auto& [problem, plan, timeline] : random_plans("skippipe-joint", 40)) {
+            for (NodeIndex node = 0; node < problem.nodes(); ++node) {
                 const auto shared = shared_work(problem, plan, timeline, node);
                 if (!shared) continue;
                 const auto help = what_helps(problem, plan, problem.node_ids[node]);
@@ -103,16 +115,7 @@ private Q_SLOTS:
     /// Where a critical node twice as fast hardly helps, what limits then is named, and it is another one.
     void what_limits_then_is_named() {
         int named = 0;
-        for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-            const auto problem = examples::random_problem(seed);
-            Plan plan;
-            try {
-                plan = planners_.find("skippipe")->plan(problem, {.seed = seed, .steps = 50});
-            } catch (const InputError&) {
-                continue;
-            }
-            const auto timeline = evaluate(problem, plan);
-            if (!timeline.complete) continue;
+        for (const auto& [problem, plan, timeline] : random_plans("skippipe", 60)) {
             const auto why = explain(problem, plan, timeline);
             for (const auto& line : what_helps(problem, plan, "").changes) {
                 const auto found =

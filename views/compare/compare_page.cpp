@@ -16,13 +16,14 @@
 
 #include "views/compare/differences.h"
 #include "views/compare/findings.h"
-#include "views/runs/run_table.h"
 #include "views/runs/parameters.h"
+#include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 #include "views/timeline/lane_key.h"
 #include "views/timeline/legend.h"
+#include "views/timeline/painter.h"
 
 namespace skippipe {
 namespace {
@@ -32,7 +33,6 @@ constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, fir
 constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int least_timeline = 220, least_low_timeline = 120;  ///< pixels
-constexpr int axis_row = 22;                                   ///< that the first one has above its lanes
 
 /// "1.20 s an iteration, idle 70.7 %, replica 16.3 %": the cause that takes most.
 QString figures_of(const RunData& run) {
@@ -348,9 +348,10 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         timelines_[i]->set_data(runs[i]->lanes);
         figures_[i]->setText(figures_of(*runs[i]));
-        timelines_[i]->setMinimumHeight(runs.size() == 1              ? timelines_[i]->height_for_all_lanes()
-                                        : timelines_[i]->is_compact() ? least_low_timeline + (i == 0 ? axis_row : 0)
-                                                                      : least_timeline);
+        timelines_[i]->setMinimumHeight(runs.size() == 1 ? timelines_[i]->height_for_all_lanes()
+                                        : timelines_[i]->is_compact()
+                                            ? least_low_timeline + (i == 0 ? static_cast<int>(axis_height) : 0)
+                                            : least_timeline);
     }
     const QString found = idle_finding(runs);
     idle_finding_->setText(found);

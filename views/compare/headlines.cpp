@@ -229,16 +229,15 @@ QString alone_words(const std::vector<const RunData*>& left) {
 
 /// Of runs some of which failed before their first iteration: what the others come to.
 Headlines headlines_of_begun(const std::vector<const RunData*>& runs) {
-    std::vector<const RunData*> begun;
-    std::vector<RunId> failed;
-    QString why;
-    for (const auto* run : runs) {
-        did_nothing(run->info) ? failed.push_back(run->info.id) : begun.push_back(run);
-        if (did_nothing(run->info) && why.isEmpty()) why = error_words(run->info);
-    }
-    const QString words = capitalised((failed.size() == 1 ? QObject::tr("%1 failed before its first iteration")
-                                                          : QObject::tr("%1 failed before their first iteration"))
-                                          .arg(run_numbers(failed)));
+    std::vector<const RunData*> begun, failed;
+    for (const auto* run : runs) (did_nothing(run->info) ? failed : begun).push_back(run);
+    std::vector<RunId> numbers;
+    for (const auto* run : failed) numbers.push_back(run->info.id);
+    const QString words =
+        failed.size() == 1
+            ? did_nothing_words(failed.front()->info)
+            : capitalised(QObject::tr("%1 failed before their first iteration").arg(run_numbers(numbers)));
+    const QString why = error_words(failed.front()->info);
     auto found = begun.size() < 2 ? Headlines{Answer{{}, words, alone_words(begun)}, {}} : headlines(begun);
     if (begun.size() < 2 && !why.isEmpty()) found.answer->words += QStringLiteral(". ") + why;
     if (begun.size() >= 2 && found.answer) found.answer->words += QStringLiteral(". ") + words;

@@ -203,6 +203,7 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
     const auto before = std::exchange(thinned_, {});
     for (const auto& curve : set_.curves) add_curve(curve, before);
     nothing_->setVisible(set_.curves.empty());
+    plot_->axisRect()->setMinimumMargins({});  // of the curves before
     ends_->show_set(set_);
     if (!keeps_sight) show_all();
     drawing_ = false;

@@ -50,7 +50,6 @@ public:
     /// Pixels left of its axes and right of them: figures, and last values.
     struct Gutters {
         int left = 0, right = 0;
-        bool operator==(const Gutters&) const = default;
     };
     Gutters wanted_gutters() const;
     /// Keeps at least as much free there, as charts beside and beneath it do.

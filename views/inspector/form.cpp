@@ -168,7 +168,10 @@ QWidget* FormRows::with_chooser(const char* key, QLineEdit* line) {
 }
 
 void FormRows::show_fault(const std::string& key, const QString& what) {
-    what.isEmpty() ? refused_.erase(key) : (refused_[key] = what, 0);
+    if (what.isEmpty())
+        refused_.erase(key);
+    else
+        refused_[key] = what;
     say_fault(key);
     Q_EMIT refused(QString::fromStdString(key), what);
 }

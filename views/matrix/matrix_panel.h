@@ -50,8 +50,7 @@ public:
     std::pair<QString, QString> heat_ends() const;
     /// Marks the heads of what is selected: nodes with their regions, regions, and both ends of links.
     void mark(const Selection& selected);
-    /// Cells far from the rest, row by row.
-    /// Row by row, in each from left to right.
+    /// Cells far from the rest, row by row, in each from left to right.
     const std::vector<QModelIndex>& outliers() const { return outliers_; }
     bool is_far(const QModelIndex& cell) const { return std::binary_search(outliers_.begin(), outliers_.end(), cell); }
     /// Rows of cells with tabs between, as spreadsheets take them.

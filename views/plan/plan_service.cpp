@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "core/experiment/io.h"
-#include "core/planner/timeline/evaluator.h"
-#include "core/planner/plan/validator.h"
 #include "core/experiment/regions.h"
+#include "core/planner/plan/validator.h"
+#include "core/planner/timeline/evaluator.h"
 #include "views/document/document.h"
 
 namespace skippipe {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the canvas does to a topology, as functions on the experiment: no widget, so that each can be tested alone.
 #pragma once
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

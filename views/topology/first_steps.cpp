@@ -12,7 +12,6 @@
 #include "core/experiment/regions.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
-#include "views/topology/edits.h"
 
 namespace skippipe {
 namespace {
