@@ -232,6 +232,7 @@ Headlines headlines_of_begun(const std::vector<const RunData*>& runs) {
     std::vector<const RunData*> begun, failed;
     for (const auto* run : runs) (did_nothing(run->info) ? failed : begun).push_back(run);
     std::vector<RunId> numbers;
+    numbers.reserve(failed.size());
     for (const auto* run : failed) numbers.push_back(run->info.id);
     const QString words =
         failed.size() == 1
