@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/prediction.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
 #include "core/base/index.h"
+#include "core/device/gpus.h"
 #include "core/engine/cost_compute.h"
 #include "core/engine/costs.h"
 #include "core/engine/virtual_clock.h"
@@ -22,10 +24,15 @@ public:
         : schedule_(schedule), machines_(machines), free_(machines.cores) {
         for (const auto& rank : machines.ranks) workers_.push_back(rank.workers);
         sums_.assign(machines.ranks.size(), false);
+        for (const int gpu : machines.gpu_of) busy_gpus_.resize(std::max(busy_gpus_.size(), at(std::max(gpu, -1) + 1)));
     }
     bool enter(int node) override {
         const int rank = schedule_.rank_of[at(node)], host = machines_.ranks[at(rank)].host;
         if (workers_[at(rank)] == 0 || free_[at(host)] == 0) return false;
+        if (const int gpu = gpu_of(node); gpu != no_gpu) {
+            if (busy_gpus_[at(gpu)]) return false;
+            busy_gpus_[at(gpu)] = true;
+        }
         --workers_[at(rank)];
         --free_[at(host)];
         return true;
@@ -34,6 +41,7 @@ public:
         const int rank = schedule_.rank_of[at(node)];
         ++workers_[at(rank)];
         ++free_[at(machines_.ranks[at(rank)].host)];
+        if (const int gpu = gpu_of(node); gpu != no_gpu) busy_gpus_[at(gpu)] = false;
     }
     bool enter_part(int node) override {
         const int rank = schedule_.rank_of[at(node)], host = machines_.ranks[at(rank)].host;
@@ -49,10 +57,13 @@ public:
     }
 
 private:
+    int gpu_of(int node) const { return at(node) < machines_.gpu_of.size() ? machines_.gpu_of[at(node)] : no_gpu; }
+
     const RankSchedule& schedule_;
     const Machines& machines_;
     std::vector<int> workers_, free_;
     std::vector<bool> sums_;  ///< ranks that work for a part or sum
+    std::vector<bool> busy_gpus_;
 };
 
 /// The cost model's seconds, what ranks work for parts and sums, and on crowded hosts what their cores work for
@@ -157,8 +168,10 @@ Difference explain_difference(const Problem& problem, const RankSchedule& schedu
                               const Timeline& measured) {
     const auto predicted = predict(problem, schedule, machines);
     const MeasuredTimes operations(measured, false), everything(measured, true);
-    // Measured operations include what ranks took of each other's cores; their own workers they still wait for.
+    // Measured operations include what ranks took of each other's cores, and of a GPU; their own workers they still
+    // wait for.
     auto workers_alone = machines;
+    workers_alone.gpu_of.clear();
     for (auto& cores : workers_alone.cores) cores = problem.nodes();
     const double with_operations_s = execute(problem, schedule, workers_alone, &operations).makespan_s;
     const double with_transfers_s = execute(problem, schedule, workers_alone, &everything).makespan_s;

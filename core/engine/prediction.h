@@ -15,11 +15,12 @@ struct Machines {
         int workers = 1;  ///< operations at once
     };
     std::vector<Rank> ranks;
-    std::vector<int> cores;  ///< of each host
+    std::vector<int> cores;   ///< of each host
+    std::vector<int> gpu_of;  ///< of each node, GPUs of all hosts numbered from 0; no_gpu, and nothing: the CPU
 };
 
 /// The schedule's timeline by the cost model, where operations also wait for a worker of their rank and a core of their
-/// host, first come first served; on a host without a core to spare they also take as long as the work for the messages
+/// host, first come first served, and on a GPU for the one before; on a host without a core to spare they also take as long as the work for the messages
 /// that bring and carry on what they compute (costs.transfer_cpu_s). Each rank adds and rounds parts and sums of
 /// planned reductions one after the other, each on a core of its host (costs.reduction_cpu_s_per_byte), half of it
 /// where they leave and half where they arrive; on such a host with the work for their messages. With as many workers
@@ -37,7 +38,7 @@ struct Difference {
 };
 
 /// Puts the measured times of one iteration into the model one kind after the other, and sees what each changes. What
-/// ranks take of each other's cores is part of the measured operations.
+/// ranks take of each other's cores, and nodes of a GPU that they share, is part of the measured operations.
 Difference explain_difference(const Problem& problem, const RankSchedule& schedule, const Machines& machines,
                               const Timeline& measured);
 

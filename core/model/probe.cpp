@@ -2,7 +2,10 @@
 #include "core/model/probe.h"
 
 #include <ctime>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
 
 #include "core/base/rng.h"
 #include "core/engine/task_graph.h"
@@ -142,8 +145,14 @@ void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, i
     const auto hosted = schedule.nodes_of(rank);
     std::vector<NodeSpeed> speeds(hosted.size());
     TaskGraph graph(prepare_blas() ? workers : 1, use_one_thread);
+    std::map<std::string, std::mutex> gpus;  // by name: one node after the other, as the prediction has it
+    for (const int index : hosted)
+        if (const auto device = nodes[static_cast<std::size_t>(index)]->stage.device(); !device.is_cpu())
+            gpus[device.str()];
     graph.for_each(hosted.size(), [&](std::size_t i) {
         auto& node = nodes[static_cast<std::size_t>(hosted[i])].value();
+        const auto gpu = gpus.find(node.stage.device().str());
+        const auto alone = gpu == gpus.end() ? std::unique_lock<std::mutex>() : std::unique_lock(gpu->second);
         node.refresh();
         speeds[i] = measure_node(experiment, node, hosted[i]);
     });

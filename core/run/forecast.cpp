@@ -5,6 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "core/base/index.h"
+#include "core/device/gpus.h"
+
 namespace skippipe {
 
 namespace {
@@ -13,12 +16,17 @@ Machines machines_of(const Experiment& experiment, const Problem& problem,
                      const std::vector<protocol::RankMachine>& ranks) {
     Machines machines;
     std::map<std::string, int> hosts;
+    std::map<std::pair<int, int>, int> gpus;  // of a host, their number among all
+    machines.gpu_of.assign(at(problem.nodes()), no_gpu);
     for (const auto& rank : ranks) {
         const auto [host, added] = hosts.try_emplace(rank.host, static_cast<int>(hosts.size()));
         // Sleeping takes no core.
         const bool sleeps = experiment.execution.compute == Compute::cost;
         if (added) machines.cores.push_back(sleeps ? problem.nodes() : rank.cores);
         machines.ranks.push_back({host->second, rank.workers});
+        for (const auto& [node, number] : rank.gpus)
+            machines.gpu_of.at(at(node)) =
+                gpus.try_emplace({host->second, number}, static_cast<int>(gpus.size())).first->second;
     }
     return machines;
 }
@@ -53,8 +61,9 @@ double Forecast::observe(const protocol::Iterated& m) {
 std::optional<BetterPlan> Forecast::better_plan(const protocol::Iterated& m) {
     if (!costs_) return std::nullopt;
     costs_->observe(schedule_.plan, m.spans);
-    // Measured operations include what ranks take of each other's cores.
+    // Measured operations include what ranks take of each other's cores, and of a GPU.
     for (auto& cores : machines_.cores) cores = problem_.nodes();
+    machines_.gpu_of.clear();
     constexpr int settled = 3;  // iterations until the medians tell more than chance
     if (told_ || m.iteration + 1 < considered_ + settled || m.iteration + 2 >= experiment_.training.iterations)
         return std::nullopt;

@@ -39,7 +39,7 @@ struct Writer {
     json operator()(const Preparing& m) const { return {{"type", "preparing"}, {"what", m.what}, {"share", m.share}}; }
     json operator()(const Hello& m) const {
         json machines = json::array();
-        for (const auto& machine : m.machines) machines.push_back({machine.host, machine.cores, machine.workers});
+        for (const auto& machine : m.machines) machines.push_back({machine.host, machine.cores, machine.workers, machine.gpus});
         return {{"type", "hello"},
                 {"build", m.build},
                 {"versions", m.versions_json},
@@ -171,7 +171,7 @@ Message read(const json& v) {
     if (type == "hello") {
         Hello m{v.at("build"), v.at("versions"), v.at("blas_gflops"), v.at("data"), {}};
         for (const auto& machine : v.at("machines"))
-            m.machines.push_back({machine.at(0), machine.at(1), machine.at(2)});
+            m.machines.push_back({machine.at(0), machine.at(1), machine.at(2), machine.at(3)});
         return m;
     }
     if (type == "validated")

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,6 +49,7 @@ struct Listening {
 struct RankMachine {
     std::string host;
     int cores = 1, workers = 1;
+    std::map<int, int> gpus = {};  ///< of each of its nodes on a GPU, that one's number on the host
 };
 
 /// Worker to coordinator, once it is ready to train.

@@ -71,9 +71,13 @@ void Run::receive(const protocol::Hello& m) {
                       "this program is " + build_id() + ", and they must understand each other",
                       "Build both anew with `./studio build`"}});
     const auto ranks = static_cast<std::size_t>(job_.experiment.execution.ranks);
-    const auto unlikely = [](const protocol::RankMachine& one) {
+    const auto unlikely = [&](const protocol::RankMachine& one) {
         constexpr int most = 1 << 16;
-        return one.cores < 1 || one.cores > most || one.workers < 1 || one.workers > most;
+        const auto nobodys = [&](const auto& gpu) {
+            return gpu.first < 0 || gpu.first >= job_.problem.nodes() || gpu.second < 0 || gpu.second > most;
+        };
+        return one.cores < 1 || one.cores > most || one.workers < 1 || one.workers > most ||
+               std::any_of(one.gpus.begin(), one.gpus.end(), nobodys);
     };
     if (!m.machines.empty() &&
         (m.machines.size() != ranks || std::any_of(m.machines.begin(), m.machines.end(), unlikely)))

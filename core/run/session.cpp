@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/base/index.h"
+#include "core/device/gpus.h"
 #include "core/engine/build_id.h"
 #include "core/engine/cost_compute.h"
 #include "core/engine/wall_clock.h"
@@ -139,12 +140,23 @@ private:
         if (work_.experiment.execution.clock == Clock::virtual_time || comes_back_) return hello;
         // What a rank runs on is measured against a prediction.
         const auto described = transport_.gather(hello.data), hosts = transport_.gather(host_name());
-        const auto sizes = transport_.all_gather(
-            {static_cast<double>(std::thread::hardware_concurrency()), static_cast<double>(workers_)});
+        std::vector<double> own{static_cast<double>(std::thread::hardware_concurrency()),
+                                static_cast<double>(workers_)};
+        const auto& nodes = work_.experiment.topology.nodes;
+        for (std::size_t node = 0; node < nodes.size(); ++node) {
+            const bool here = computes() && schedule_.rank_of[node] == transport_.rank();
+            own.push_back(here ? device_number(nodes[node].device, "device") : no_gpu);
+        }
+        const auto sizes = transport_.all_gather(own);
         if (transport_.rank() != 0) return hello;
         hello.data = described.at(at(schedule_.rank_of[at(schedule_.plan.stages.front().front())]));
-        for (std::size_t r = 0; r < hosts.size(); ++r)
-            hello.machines.push_back({hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
+        for (std::size_t r = 0; r < hosts.size(); ++r) {
+            auto& machine = hello.machines.emplace_back(
+                protocol::RankMachine{hosts[r], static_cast<int>(sizes[r][0]), static_cast<int>(sizes[r][1])});
+            for (std::size_t node = 0; node < nodes.size(); ++node)
+                if (const int gpu = static_cast<int>(sizes[r][node + 2]); gpu >= 0)
+                    machine.gpus.emplace(static_cast<int>(node), gpu);
+        }
         return hello;
     }
 

@@ -6,7 +6,7 @@
 //   index(), blocks()       which block of how many
 //   sync()                  all threads of the block arrive before any goes on
 //   shuffle_xor(x, mask)    x of the thread of the same 32 whose number differs in the bits of mask; all 32 call it
-//   scratch()               64 floats that the threads of the block share; uninitialised
+//   scratch()               128 floats that the threads of the block share; uninitialised
 #pragma once
 #include <math.h>
 
@@ -211,9 +211,9 @@ public:
         for (int mask = warp / 2; mask > 0; mask /= 2) value = join(value, block_.shuffle_xor(value, mask));
         return value;
     }
-    /// 32 floats that nobody reads any more once all have come to the barrier after the next.
+    /// 64 floats that nobody reads any more once all have come to the barrier after the next.
     SKIPPIPE_DEVICE float* next_half() {
-        half_ = warp - half_;
+        half_ = 2 * warp - half_;
         return block_.scratch() + half_;
     }
 

@@ -8,7 +8,7 @@ namespace {
 
 // How many threads take a row was measured on an H200 (docs/figures.md).
 constexpr int row_threads = 256, element_threads = 256;
-constexpr int most_loss_threads = 512;
+constexpr int most_loss_threads = 1024;
 /// rms_norm_backward: blocks, each with weight gradients of its own.
 constexpr std::size_t norm_blocks = 1024;
 constexpr int norm_threads = 1024;  ///< that a multiprocessor has room for
@@ -25,7 +25,7 @@ struct CudaBlock {
     __device__ void sync() const { __syncthreads(); }
     __device__ float shuffle_xor(float value, int mask) const { return __shfl_xor_sync(0xffffffffu, value, mask); }
     __device__ float* scratch() const {
-        __shared__ float values[64];
+        __shared__ float values[128];
         return values;
     }
 };
@@ -61,7 +61,7 @@ __global__ void add_rows_kernel(float* to, const float* parts, std::size_t rows,
     device::add_rows(block, to, parts, rows, width);
 }
 template <int V, int kept>
-__global__ void __launch_bounds__(most_loss_threads, 2)
+__global__ void __launch_bounds__(most_loss_threads)
     softmax_cross_entropy_kernel(Bf16* logits, float* losses, const std::int64_t* targets, std::size_t rows,
                                  std::size_t vocabulary) {
     CudaBlock block;

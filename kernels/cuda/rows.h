@@ -127,7 +127,7 @@ SKIPPIPE_DEVICE void add_rows(Block& block, float* to, const float* parts, std::
 struct Exponentials {
     float largest = -1e38f, sum = 0;  ///< of none
 };
-/// The same of each thread's, for every thread; at most 16 warps. Exponentials are taken beside each thread's own
+/// The same of each thread's, for every thread. Exponentials are taken beside each thread's own
 /// largest value, so that one barrier is enough.
 template <class Block>
 SKIPPIPE_DEVICE Exponentials join(Reduction<Block>& reduce, Block& block, Exponentials mine) {
@@ -154,8 +154,7 @@ SKIPPIPE_DEVICE Exponentials join(Reduction<Block>& reduce, Block& block, Expone
 }
 
 /// losses [rows] in nats; `logits` [rows, vocabulary] go out as the gradient of the sum of the losses, softmax -
-/// one-hot. targets in [0, vocabulary). A thread keeps `kept` packs of a row and reads the rest twice; at most 512
-/// threads.
+/// one-hot. targets in [0, vocabulary). A thread keeps `kept` packs of a row and reads the rest twice.
 template <int V, int kept, class Block, class T>
 SKIPPIPE_DEVICE void softmax_cross_entropy(Block& block, T* logits, float* losses, const std::int64_t* targets,
                                            std::size_t rows, std::size_t vocabulary) {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/device/gpus.h"
 #include "core/engine/prediction.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/executed_order.h"
@@ -48,6 +49,25 @@ private Q_SLOTS:
         QCOMPARE(predict(problem, schedule, machines(1, 2, 2)).makespan_s, 3.5);
         QCOMPARE(predict(problem, schedule, machines(1, 2, 1)).makespan_s, 7.0);
         QCOMPARE(predict(problem, schedule, machines(1, 1, 2)).makespan_s, 7.0);
+    }
+
+    void operations_wait_for_the_gpu_that_nodes_share() {
+        auto problem = examples::toy({"D", "E"}, 1, 1, 2);
+        const Plan plan{.stages = {{0, 1}}, .blocks = {1}, .paths = {{0, {0}}, {1, {1}}}};
+        const auto schedule = one_rank(problem, plan);
+        auto plenty = machines(1, 2, 2);
+        plenty.gpu_of = {0, 1};
+        QCOMPARE(predict(problem, schedule, plenty).makespan_s, 3.5);
+        plenty.gpu_of = {1, 1};
+        QCOMPARE(predict(problem, schedule, plenty).makespan_s, 7.0);
+        plenty.gpu_of = {no_gpu, 0};
+        QCOMPARE(predict(problem, schedule, plenty).makespan_s, 3.5);
+        // What was measured has what they took of each other in it.
+        plenty.gpu_of = {0, 0};
+        auto measured = evaluate(problem, plan);
+        const auto why = explain_difference(problem, schedule, plenty, measured);
+        QCOMPARE(why.operations_s, -3.5);
+        QCOMPARE(why.coordination_s, 0.0);
     }
 
     /// D and A on a rank each: four messages, whose ends the one core works for beside seven seconds of operations.

@@ -68,7 +68,7 @@ private:
     const Body* body_ = nullptr;
     std::vector<Fiber> fibers_;
     ucontext_t scheduler_{};
-    float scratch_[64];
+    float scratch_[128];
 };
 
 /// What a kernel sees of it: kernels/cuda/block.h says what its functions do.

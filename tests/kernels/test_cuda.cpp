@@ -70,7 +70,8 @@ struct Shape {
 };
 /// Fewer elements than threads, none that a warp divides, more rows than blocks, more blocks than rows.
 const std::vector<Shape> shapes{{1, 1, 1, 32},    {3, 31, 2, 64}, {7, 257, 3, 96}, {5, 1000, 8, 256},
-                                {2, 33, 1, 1024}, {3, 8, 2, 32},  {4, 296, 3, 64}, {2, 1288, 1, 32}};
+                                {2, 33, 1, 1024}, {3, 8, 2, 32},  {4, 296, 3, 64}, {2, 1288, 1, 32},
+                                {3, 1100, 1, 1024}};
 
 /// work(Wide<V>) with all V that kernels take of rows of such a width: one value at once, and 8.
 template <int v>
@@ -221,7 +222,7 @@ private Q_SLOTS:
                     Guarded values(logits), found(s.rows);
                     // A thread keeps all that it reads, some of it, nothing.
                     const auto run = [&](auto kept) {
-                        emulator.launch(s.blocks, std::min(s.threads, 512), [&](auto& block) {
+                        emulator.launch(s.blocks, s.threads, [&](auto& block) {
                             device::softmax_cross_entropy<v.value, kept.value>(block, values.data(), found.data(),
                                                                                targets.data(), s.rows, s.width);
                         });

@@ -35,7 +35,7 @@ std::vector<protocol::Message> one_of_each(const std::string& plan_json) {
     const DeviceReport devices{{{"host", "cuda:0", "Card", "GPU-a", {1}, 2, {0.5, 50, 80, 300, 1e9, -1}}}, "no more"};
     return {protocol::Listening{4711},
             protocol::Preparing{"tokenising", 0.5},
-            protocol::Hello{build_id(), "{}", 0, "none", {{"host", 2, 2}, {"host", 2, 2}}},
+            protocol::Hello{build_id(), "{}", 0, "none", {{"host", 2, 2}, {"host", 2, 2, {{1, 0}}}}},
             protocol::Validated{0, 0, 0, 0, {5.5, 8}},
             protocol::Iterated{0, 0, 1.5, 0.1, 64, {355, 64, 1.5, {64, 64}}, {span, span}, devices},
             protocol::Recovered{0, 0, recovery},
