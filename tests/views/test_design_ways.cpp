@@ -193,7 +193,7 @@ private Q_SLOTS:
         connect(&panel, &MatrixPanel::told, this, [&](const QString& what) { told = what; });
         QVERIFY(model.setData(model.index(0, 1), "20 ms", Qt::EditRole));
         QCOMPARE(w->document().experiment().topology.links[0].latency_s, 0.02);
-        QCOMPARE(model.data(model.index(1, 0), Qt::DisplayRole).toString(), QString("20.0\u2009ms"));
+        QCOMPARE(model.data(model.index(1, 0), Qt::DisplayRole).toString(), QString("20.0"));
         model.setData(model.index(0, 1), "soon", Qt::EditRole);
         QVERIFY2(told.contains("no number"), qPrintable(told));
         panel.table().setCurrentIndex(model.index(0, 0));
@@ -216,6 +216,54 @@ private Q_SLOTS:
         QVERIFY(w->document().experiment() == e);
     }
 
+    /// The unit is said once beside the cells, which are figures; a figure typed alone is in it.
+    void the_matrix_says_its_unit_once() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& panel = see_matrix(*w);
+        auto& model = panel.model();
+        QCOMPARE(panel.unit().text(), QString("in ms"));
+        QVERIFY(panel.unit().isVisible());
+        for (int row = 0; row < model.rowCount(); ++row)
+            for (int column = 0; column < model.columnCount(); ++column) {
+                const QModelIndex cell = model.index(row, column);
+                bool is_figure = false;
+                cell.data().toString().toDouble(&is_figure);
+                QVERIFY2(is_figure, qPrintable(cell.data().toString()));
+                QVERIFY2(model.words(cell).contains(QChar(0x2009)), "its unit is read aloud");
+                QCOMPARE(cell.data(Qt::AccessibleTextRole).toString(), model.words(cell));
+            }
+        QVERIFY(model.setData(model.index(0, 1), "250", Qt::EditRole));
+        QCOMPARE(model.index(0, 1).data(Qt::AccessibleTextRole).toString(), duration(0.25));
+        auto* shows = panel.findChild<QComboBox*>("matrix_shows");
+        shows->setCurrentIndex(shows->findText("Bandwidth"));
+        Q_EMIT shows->activated(shows->currentIndex());
+        QCOMPARE(panel.unit().text(), QString("in Mbit/s"));
+        QVERIFY(model.setData(model.index(0, 1), "8", Qt::EditRole));
+        QCOMPARE(model.words(model.index(0, 1)), quantity(8e6, "bit/s"));
+        w->open_template("authors-20");
+        QVERIFY2(panel.unit().text().startsWith("Time of a hop in "), qPrintable(panel.unit().text()));
+    }
+
+    /// A column is as wide as it was drawn, whatever is edited, until another document comes.
+    void a_column_keeps_the_width_that_was_drawn() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& panel = see_matrix(*w);
+        auto& heads = *panel.table().horizontalHeader();
+        const int before = heads.sectionSize(2);
+        heads.resizeSection(2, before + 61);
+        QVERIFY(panel.model().setData(panel.model().index(0, 1), "1234", Qt::EditRole));
+        QCOMPARE(heads.sectionSize(2), before + 61);
+        w->document().edit("More", [](Experiment& e) { e.topology.regions.push_back({"Aachen", 0, 0}); });
+        QCOMPARE(panel.model().column_end(3).id, std::string("Canada"));
+        QCOMPARE(heads.sectionSize(3), before + 61);
+        QVERIFY2(heads.sectionSize(2) < before + 61, "by its name, not by its place");
+        w->open_template("authors-42");
+        for (int column = 0; column < panel.model().columnCount(); ++column)
+            QVERIFY(heads.sectionSize(column) < before + 61);
+    }
+
     /// What the colours of cells say.
     void the_matrix_has_a_key_of_its_colours() {
         auto w = window();
@@ -227,8 +275,8 @@ private Q_SLOTS:
         double least = 1e9, most = 0;
         for (const auto& link : w->document().experiment().topology.links)
             least = std::min(least, link.latency_s), most = std::max(most, link.latency_s);
-        QCOMPARE(key.quickest(), duration(least));
-        QCOMPARE(key.slowest(), duration(most));
+        QCOMPARE(key.quickest() + QChar(0x2009) + "ms", duration(least));
+        QCOMPARE(key.slowest() + QChar(0x2009) + "ms", duration(most));
         const auto colour_of = [&](const QString& words) {
             for (int row = 0; row < model.rowCount(); ++row)
                 for (int column = 0; column < model.columnCount(); ++column)
@@ -364,6 +412,9 @@ private Q_SLOTS:
         const auto* list = w->design_page().tools().findChild<QListWidget*>("devices");
         QCOMPARE(plain(list->item(0)->data(Qt::AccessibleDescriptionRole).toString()), QString("989 TFLOP/s, 80 GB"));
         QVERIFY(list->sizeHintForRow(0) >= size::row);
+        // A device is what a node's work is on; what a node is drawn after is hardware.
+        QCOMPARE(list->accessibleName(), QString("Hardware"));
+        QVERIFY(!list->toolTip().contains("device", Qt::CaseInsensitive));
     }
 
     /// A node's menu says where it stands and serves.
@@ -394,6 +445,37 @@ private Q_SLOTS:
         QVERIFY(pick("Stage 2", "Pin to stage"));
         const auto& placed = e.pipeline.placement;
         QVERIFY(placed.size() == 3 && std::find(placed[2].begin(), placed[2].end(), "node-1") != placed[2].end());
+    }
+
+    /// A link is drawn to a node by its name; one that is linked already is not offered.
+    void a_node_is_linked_by_its_menu() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        const auto entries = [&](const Selection& subject, const QString& pick = {}) {
+            QMenu menu;
+            Q_EMIT w->design_page().canvas().menu_wanted(subject, menu);
+            QStringList names;
+            if (const auto* to = menu.findChild<QMenu*>("link_to"))
+                for (auto* action : to->actions()) {
+                    names << action->text();
+                    if (action->text() == pick) action->trigger();
+                }
+            return names.join(' ');
+        };
+        QCOMPARE(entries({.nodes = {"node-1"}}, "node-5"), QString("node-2 node-3 node-4 node-5 node-6"));
+        const Experiment& e = w->document().experiment();
+        QVERIFY(are_linked(e, "node-1", "node-5"));
+        QCOMPARE(w->selection().now().links, (std::set<LinkKey>{{"node-1", "node-5"}}));
+        QCOMPARE(entries({.nodes = {"node-1"}}), QString("node-2 node-3 node-4 node-6"));
+        w->document().undo_stack().undo();
+        QVERIFY(!are_linked(w->document().experiment(), "node-1", "node-5"));
+        QVERIFY2(entries({.regions = {"region-1"}}).isEmpty(), "the only other region is linked");
+        QVERIFY2(entries({.nodes = {"node-1", "node-2"}}).isEmpty(), "of two nodes each is linked with the other");
+        w->open_template("authors-42");
+        const QString regions = entries({.nodes = {"n0"}});
+        QVERIFY2(regions.contains("Japan") && !regions.contains("n5"), "many nodes stand below their regions");
+        w->open_template("authors-20");
+        QVERIFY2(entries({.nodes = {"n0"}}).isEmpty(), "hop times replace links");
     }
 
     void an_action_and_a_node_are_found_by_words() {

@@ -110,9 +110,9 @@ private Q_SLOTS:
         const auto shown = [&] {
             return matrix.model().data(matrix.model().index(place("n8"), place("n7")), Qt::DisplayRole).toString();
         };
-        QCOMPARE(shown(), QString("500\u2009ms"));  // the way back of a link both ways
+        QCOMPARE(shown(), QString("500"));  // the way back of a link both ways
         window.document().edit("edit", [](Experiment& e) { e.topology.links[7].latency_s = 0.25; });
-        QCOMPARE(shown(), QString("250\u2009ms"));
+        QCOMPARE(shown(), QString("250"));
     }
 };
 

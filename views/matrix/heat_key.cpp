@@ -31,10 +31,10 @@ HeatKey::HeatKey(QWidget* parent) : QWidget(parent) {
     hide();
 }
 
-void HeatKey::show_ends(const QString& quickest, const QString& slowest) {
+void HeatKey::show_ends(const QString& quickest, const QString& slowest, const QString& unit) {
     quickest_ = quickest;
     slowest_ = slowest;
-    setAccessibleName(tr("Colours from %1 to %2").arg(quickest, slowest));
+    setAccessibleName(tr("Colours from %1 to %2 %3").arg(quickest, slowest, unit));
     setVisible(!quickest.isEmpty() && quickest != slowest);
     updateGeometry();
     update();

@@ -13,8 +13,9 @@ class HeatKey : public QWidget {
     Q_OBJECT
 public:
     explicit HeatKey(QWidget* parent = nullptr);
-    /// The values at the ends, in words; empty: all values are the same, or there are none, and nothing is shown.
-    void show_ends(const QString& quickest, const QString& slowest);
+    /// The figures at the ends, whose unit stands beside it; empty: all values are the same, or there are none, and
+    /// nothing is shown.
+    void show_ends(const QString& quickest, const QString& slowest, const QString& unit);
     const QString& quickest() const { return quickest_; }
     const QString& slowest() const { return slowest_; }
     QSize sizeHint() const override;

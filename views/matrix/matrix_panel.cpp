@@ -32,6 +32,24 @@ QString cell_text(double value, MatrixShows shows) {
     return rate ? quantity(8 * value, "bit/s") : duration(value);
 }
 
+/// That in which most of these values have few digits; values that are not positive count for nothing.
+MatrixUnit unit_of(std::vector<double> values, bool is_rate) {
+    values.erase(std::remove_if(values.begin(), values.end(), [](double value) { return value <= 0; }), values.end());
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    if (!values.empty()) std::nth_element(values.begin(), middle, values.end());
+    const double typical = values.empty() ? 0 : *middle;
+    const std::vector<MatrixUnit> units =
+        is_rate ? std::vector<MatrixUnit>{{1.25e8, QStringLiteral("Gbit/s")},
+                                          {1.25e5, QStringLiteral("Mbit/s")},
+                                          {125, QStringLiteral("kbit/s")},
+                                          {0.125, QStringLiteral("bit/s")}}
+                : std::vector<MatrixUnit>{
+                      {1, QStringLiteral("s")}, {1e-3, QStringLiteral("ms")}, {1e-6, QStringLiteral("µs")}};
+    if (typical <= 0) return units[1];
+    const auto fits = std::find_if(units.begin(), units.end(), [&](const auto& unit) { return typical >= unit.size; });
+    return fits == units.end() ? units.back() : *fits;
+}
+
 /// Grounds of cells, which the style sheet would leave out.
 class HeatCells final : public QStyledItemDelegate {
 public:
@@ -76,6 +94,7 @@ void MatrixModel::follow() {
         outliers_.push_back(index(static_cast<int>(cell / columns_.size()), static_cast<int>(cell % columns_.size())));
         between[cell] = -1;
     }
+    unit_ = unit_of(between, is_rate());
     least_ = most_ = 0;
     for (const double v : between)
         if (v > 0) least_ = least_ == 0 ? v : std::min(least_, v), most_ = std::max(most_, v);
@@ -89,8 +108,15 @@ QString MatrixModel::pair(int row, int column) const {
 
 std::pair<QString, QString> MatrixModel::heat_ends() const {
     if (most_ <= least_) return {};
-    const QString least = cell_text(least_, shows_), most = cell_text(most_, shows_);
+    const QString least = figure(least_), most = figure(most_);
     return is_rate() ? std::pair{most, least} : std::pair{least, most};
+}
+
+QString MatrixModel::figure(double value) const { return three_digits(value / unit_.size); }
+
+QString MatrixModel::words(const QModelIndex& cell) const {
+    const double v = value(cell.row(), cell.column());
+    return v < 0 ? QString{} : cell_text(v, shows_);
 }
 
 QString MatrixModel::tip(int row, int column) const {
@@ -112,9 +138,8 @@ QVariant MatrixModel::data(const QModelIndex& index, int role) const {
     const bool far = is_far(index);
     switch (role) {
         case Qt::DisplayRole:
-            return v >= 0                                   ? cell_text(v, shows_)
-                   : is_within(index.row(), index.column()) ? QString{}
-                                                            : QStringLiteral("–");
+            return v >= 0 ? figure(v) : is_within(index.row(), index.column()) ? QString{} : QStringLiteral("–");
+        case Qt::AccessibleTextRole: return words(index);
         case Qt::EditRole: return v >= 0 ? to_field(v, matrix_info(shows_)) : QString{};
         case Qt::TextAlignmentRole: return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
         case Qt::ToolTipRole: return tip(index.row(), index.column());
@@ -176,7 +201,9 @@ bool MatrixModel::setData(const QModelIndex& index, const QVariant& value, int r
     if (role != Qt::EditRole || !index.isValid()) return false;
     const QString text = value.toString().trimmed();
     if (text == data(index, Qt::EditRole).toString()) return false;
-    put_text(text.isEmpty() ? QStringLiteral("–") : text, index);
+    bool is_bare = false;
+    text.toDouble(&is_bare);
+    put_text(text.isEmpty() ? QStringLiteral("–") : is_bare ? text + ' ' + unit_.name : text, index);
     return true;
 }
 
@@ -248,6 +275,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
       model_(new MatrixModel(document, this)),
       table_(new QTableView),
       shows_(new QComboBox),
+      unit_(new QLabel),
       words_(new QLabel),
       heat_(new HeatKey),
       far_(new QPushButton) {
@@ -277,6 +305,8 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     words_->setWordWrap(true);
     auto* row = head_row();
     row->addWidget(shows_);
+    unit_->setProperty("role", "secondary");
+    row->addWidget(unit_);
     row->addWidget(heat_);
     row->addWidget(far_);
     row->addStretch();
@@ -310,6 +340,10 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
         model_->choose(static_cast<MatrixShows>(shows_->currentData().toInt()));
         follow();
     });
+    connect(table_->horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column, int, int wide) {
+        if (!is_fitting_) drawn_widths_[model_->column_end(column).id] = wide;
+    });
+    connect(&document, &Document::replacing, this, [this] { drawn_widths_.clear(); });  // of other things
     connect(model_, &MatrixModel::refused, this, &MatrixPanel::told);
     connect(&document, &Document::changed, this, [this] {
         // Every pair of a large network is much to work out for who looks elsewhere.
@@ -345,35 +379,49 @@ void MatrixPanel::showEvent(QShowEvent* event) {
 }
 
 void MatrixPanel::follow() {
+    is_fitting_ = true;  // a model that begins anew sizes its columns
     model_->follow();
+    fit_columns();
+    is_fitting_ = false;
     const auto [quickest, slowest] = model_->heat_ends();
-    heat_->show_ends(quickest, slowest);
+    heat_->show_ends(quickest, slowest, model_->unit().name);
     const bool hops = model_->shows() == MatrixShows::hop;
     shows_->setVisible(!hops);
     shows_->setCurrentIndex(std::max(0, shows_->findData(static_cast<int>(model_->shows()))));
+    unit_->setText((hops ? tr("Time of a hop in %1") : tr("in %1")).arg(model_->unit().name));
+    unit_->setVisible(model_->rowCount() > 0);
     model_->mark(selection_.now());
-    fit_columns();
+    far_->setText(tr("Show %1 far off").arg(model_->outliers().size()));
+    far_->setVisible(!model_->outliers().empty());
+    words_->setText(words_on_cells());
+}
+
+/// How cells are filled, and which are far from all others.
+QString MatrixPanel::words_on_cells() const {
+    if (model_->rowCount() == 0) return tr("Latency and bandwidth of every pair appear here once there are nodes");
+    const bool is_rate = model_->shows() == MatrixShows::bandwidth || model_->shows() == MatrixShows::connection;
+    const QString typed = model_->unit().name, pasted = is_rate ? QStringLiteral("B/s") : QStringLiteral("s");
+    const QString filled =
+        typed == pasted ? tr("Figures are %1 unless they name another unit").arg(typed)
+                        : tr("Typed figures are %1, pasted ones %2, unless they name another unit").arg(typed, pasted);
+    QString text =
+        model_->shows() == MatrixShows::hop ? tr("Hop times replace the links. %1").arg(filled)
+        : model_->shows() == MatrixShows::connection
+            ? tr("What all that a node sends, or receives, passes at most; an empty cell is no limit. %1").arg(filled)
+            : tr("An empty cell links nothing. %1").arg(filled);
     const auto& far = model_->outliers();
-    far_->setText(tr("Show %1 far off").arg(far.size()));
-    far_->setVisible(!far.empty());
+    if (far.empty()) return text;
     QStringList named;
     for (const auto& cell : far) {
         if (named.size() == most_named_outliers) break;
-        named << tr("%1 %2").arg(model_->pair(cell.row(), cell.column()), cell.data().toString());
+        named << tr("%1 %2").arg(model_->pair(cell.row(), cell.column()), model_->words(cell));
     }
-    QString text = model_->rowCount() == 0 ? tr("Latency and bandwidth of every pair appear here once there are nodes")
-                   : hops ? tr("Seconds of a hop, as the experiment gives them: they replace the links")
-                   : model_->shows() == MatrixShows::connection
-                       ? tr("What all that a node sends, or receives, passes at most; an empty cell is no limit")
-                       : tr("Type or paste what links have; an empty cell links nothing");
-    if (!far.empty())
-        text += QStringLiteral(". ") +
-                (far.size() == 1 ? tr("1 value is far from all others: %1").arg(named.front())
-                                 : tr("%1 values are far from all others: %2%3")
-                                       .arg(far.size())
-                                       .arg(named.join(", "),
-                                            far.size() > most_named_outliers ? QStringLiteral(", …") : QString{}));
-    words_->setText(text);
+    return text + QStringLiteral(". ") +
+           (far.size() == 1
+                ? tr("1 value is far from all others: %1").arg(named.front())
+                : tr("%1 values are far from all others: %2%3")
+                      .arg(far.size())
+                      .arg(named.join(", "), far.size() > most_named_outliers ? QStringLiteral(", …") : QString{}));
 }
 
 void MatrixPanel::show_next_far() {
@@ -386,7 +434,7 @@ void MatrixPanel::show_next_far() {
     table_->setFocus();
 }
 
-/// As wide as the longest value needs; what is far off may be cut, its tip has it.
+/// As wide as the longest value needs, unless drawn by hand; what is far off may be cut, its tip has it.
 void MatrixPanel::fit_columns() {
     const QFontMetrics font(table_->font());
     int wide = least_cell;
@@ -397,7 +445,12 @@ void MatrixPanel::fit_columns() {
     for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
         for (const auto& line : model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().split('\n'))
             wide = std::max(wide, font.horizontalAdvance(line) + 2 * size::gap);
-    table_->horizontalHeader()->setDefaultSectionSize(std::min(wide, most_cell));
+    auto& heads = *table_->horizontalHeader();
+    heads.setDefaultSectionSize(std::min(wide, most_cell));
+    if (drawn_widths_.empty()) return;
+    for (int column = 0; column < model_->columnCount(); ++column)
+        if (const auto drawn = drawn_widths_.find(model_->column_end(column).id); drawn != drawn_widths_.end())
+            heads.resizeSection(column, drawn->second);
 }
 
 }  // namespace skippipe

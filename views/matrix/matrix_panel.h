@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,6 +26,12 @@ namespace skippipe {
 
 class HeatKey;
 
+/// In what the figures of a matrix are, said once for all of them.
+struct MatrixUnit {
+    double size = 1;  ///< of the document's base unit
+    QString name;
+};
+
 /// The cells: values of the document, coloured from quick to slow; what is entered is an edit of it.
 class MatrixModel : public QAbstractTableModel {
     Q_OBJECT
@@ -46,7 +53,10 @@ public:
     const MatrixEnd& column_end(int column) const { return columns_[static_cast<std::size_t>(column)]; }
     /// What a cell is of, in words.
     QString pair(int row, int column) const;
-    /// The quickest and the slowest value that colours tell apart, in words; empty where they are the same.
+    const MatrixUnit& unit() const { return unit_; }
+    /// A cell's value with its unit.
+    QString words(const QModelIndex& cell) const;
+    /// The quickest and the slowest value that colours tell apart, as figures; empty where they are the same.
     std::pair<QString, QString> heat_ends() const;
     /// Marks the heads of what is selected: nodes with their regions, regions, and both ends of links.
     void mark(const Selection& selected);
@@ -69,6 +79,7 @@ private:
     bool is_within(int row, int column) const { return shows_ != MatrixShows::connection && row == column; }
     /// More is quicker.
     bool is_rate() const { return shows_ == MatrixShows::bandwidth || shows_ == MatrixShows::connection; }
+    QString figure(double value) const;
     QString tip(int row, int column) const;
     QString head(const std::vector<MatrixEnd>& ends, int place, const QString& between) const;
 
@@ -78,6 +89,7 @@ private:
     std::vector<double> values_;  ///< row by row; negative: no link, no limit
     std::vector<QModelIndex> outliers_;
     double least_ = 0, most_ = 0;
+    MatrixUnit unit_;
     std::set<std::string> marked_;  ///< ids of ends
 };
 
@@ -90,6 +102,8 @@ public:
     MatrixModel& model() { return *model_; }
     QTableView& table() { return *table_; }
     QLabel& words() { return *words_; }
+    /// Says in what the figures are.
+    QLabel& unit() { return *unit_; }
     const HeatKey& heat_key() const { return *heat_; }
     /// Leads from one of what is far from all others to the next; hidden where nothing is.
     QPushButton& far_button() { return *far_; }
@@ -110,6 +124,7 @@ private:
     void follow();
     void show_next_far();
     void fit_columns();
+    QString words_on_cells() const;
     void take(const QString& name, const NetworkFile& file);
     QToolButton* files_button();
 
@@ -120,9 +135,11 @@ private:
     MatrixModel* model_;
     QTableView* table_;
     QComboBox* shows_;
-    QLabel* words_;
+    QLabel *unit_, *words_;
     HeatKey* heat_;
     QPushButton* far_;
+    std::map<std::string, int> drawn_widths_;  ///< of columns whose edge was drawn by hand, by their ends' names
+    bool is_fitting_ = false;
 };
 
 }  // namespace skippipe

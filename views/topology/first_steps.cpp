@@ -22,7 +22,7 @@ NextStep next_step(const Experiment& experiment) {
     const auto& t = experiment.topology;
     if (t.nodes.empty() || !t.links.empty() || !t.hop_matrix_s.empty()) return {};
     if (t.nodes.size() == 1)
-        return {QObject::tr("Step 1 of 3: more nodes. Double-click, N, or drag a device from the left"),
+        return {QObject::tr("Step 1 of 3: more nodes. Double-click, N, or drag hardware from the left"),
                 QObject::tr("Add a node"), false};
     std::set<std::string> regions;
     for (const auto& node : t.nodes) regions.insert(node.region);
@@ -58,7 +58,7 @@ QWidget* FirstSteps::make_steps() const {
         void (FirstSteps::*wanted)();
     };
     const Step steps[] = {
-        {tr("Add a region"), tr("of three nodes; or N for a node, R for a region, or drag a device in"),
+        {tr("Add a region"), tr("of three nodes; or N for a node, R for a region, or drag hardware in"),
          &FirstSteps::region_wanted},
         {tr("Link two regions"), tr("adds those that are missing; or drag from the ring beside a region's name"),
          &FirstSteps::linked_regions_wanted},

@@ -17,6 +17,7 @@
 #include "views/theme/widgets.h"
 #include "views/topology/edits.h"
 #include "views/topology/item_marks.h"
+#include "views/topology/link_menu.h"
 
 namespace skippipe {
 namespace {
@@ -313,12 +314,22 @@ void DesignPage::add_places(const std::string& id, QMenu& menu) {
     menu.addSeparator();
 }
 
+/// A link from what was clicked to another thing by its name.
+void DesignPage::add_links(const Selection& subject, QMenu& menu) {
+    const std::string from = subject.nodes.empty() ? *subject.regions.begin() : *subject.nodes.begin();
+    add_link_menu(menu, document_.experiment(), from, [this, from](const std::string& to) {
+        document_.edit(tr("Draw link"), [&](Experiment& e) { add_link(e, from, to); });
+        selection_.select({.links = {LinkKey{from, to}}});
+    });
+}
+
 /// What the canvas can do with what was clicked; its actions have their keys beside them.
 void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
     if (subject.nodes.size() + subject.links.size() == 1 && subject.regions.empty()) failures_.fill_menu(subject, menu);
     menu.addSeparator();
     if (subject.nodes.size() == 1 && subject.regions.empty() && subject.links.empty())
         add_places(*subject.nodes.begin(), menu);
+    if (subject.nodes.size() + subject.regions.size() == 1 && subject.links.empty()) add_links(subject, menu);
     canvas_->add_reduction_entry(subject, menu);
     const auto things = subject.nodes.size() + subject.regions.size() + subject.links.size();
     const QStringList edits{tr("Copy"), tr("Duplicate"), tr("Delete")};

@@ -77,6 +77,7 @@ private:
     void show_ways_on();
     void go_on();
     void add_places(const std::string& id, QMenu& menu);
+    void add_links(const Selection& subject, QMenu& menu);
     void fill_menu(const Selection& subject, QMenu& menu);
 
     Document& document_;

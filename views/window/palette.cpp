@@ -24,7 +24,7 @@ class DeviceList final : public QListWidget {
 public:
     explicit DeviceList(const Document& document) : document_(document) {
         setObjectName("devices");
-        setAccessibleName(tr("Devices"));
+        setAccessibleName(tr("Hardware"));
         setDragEnabled(true);
         setDragDropMode(QAbstractItemView::DragOnly);
         setFrameShape(QFrame::NoFrame);
@@ -115,7 +115,8 @@ QPushButton* Palette::add_button(const QString& text, const QString& tip) {
 
 void Palette::add_devices() {
     devices_ = new DeviceList(document_);
-    devices_->setToolTip(tr("Drag a device onto the canvas, or double-click it"));
+    devices_->setToolTip(
+        tr("Drag hardware onto the canvas, or double-click it: a node that is as quick and has its memory"));
     connect(devices_, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
         if (const auto* device = find_device(item->text().toStdString())) canvas_.add_device_here(*device);
     });
