@@ -7,32 +7,62 @@
 #include <vector>
 
 namespace skippipe {
+namespace {
 
-std::optional<std::pair<std::string, std::string>> unlinked_regions(const Topology& topology) {
-    std::map<std::string, std::string> region_of;  // a region's is its own
-    std::vector<std::string> held;                 // regions with nodes
-    for (const auto& region : topology.regions) region_of[region.id] = region.id;
-    for (const auto& node : topology.nodes) {
-        if (!region_of.contains(node.region)) continue;
-        region_of[node.id] = node.region;
-        if (std::find(held.begin(), held.end(), node.region) == held.end()) held.push_back(node.region);
-    }
-    if (held.empty()) return {};
-    const auto place_of = [&](const std::string& id) {
-        const auto found = region_of.find(id);
-        return found == region_of.end() ? id : found->second;  // a node without a region stands for itself
-    };
-    std::set<std::string> reached{held.front()};
-    for (std::size_t before = 0; before != reached.size();) {
-        before = reached.size();
-        for (const auto& link : topology.links) {
-            const std::string from = place_of(link.from), to = place_of(link.to);
-            if (reached.contains(from)) reached.insert(to);
-            if (reached.contains(to)) reached.insert(from);
+/// Regions, each with its nodes, and nodes that stand in none.
+struct RegionPlaces {
+    std::map<std::string, std::string> region_of;  ///< a region's is its own
+    std::vector<std::string> held;                 ///< regions with nodes
+
+    explicit RegionPlaces(const Topology& topology) {
+        for (const auto& region : topology.regions) region_of[region.id] = region.id;
+        for (const auto& node : topology.nodes) {
+            if (!region_of.contains(node.region)) continue;
+            region_of[node.id] = node.region;
+            if (std::find(held.begin(), held.end(), node.region) == held.end()) held.push_back(node.region);
         }
     }
-    const auto apart = std::find_if(held.begin(), held.end(), [&](const auto& id) { return !reached.contains(id); });
-    return apart == held.end() ? std::nullopt : std::optional(std::pair{held.front(), *apart});
+
+    /// A node without a region stands for itself.
+    const std::string& place_of(const std::string& id) const {
+        const auto found = region_of.find(id);
+        return found == region_of.end() ? id : found->second;
+    }
+
+    /// Where links lead from there, over others too, whichever way they go.
+    std::set<std::string> reached_from(const std::string& place, const Topology& topology) const {
+        std::set<std::string> reached{place};
+        for (std::size_t before = 0; before != reached.size();) {
+            before = reached.size();
+            for (const auto& link : topology.links) {
+                const std::string &from = place_of(link.from), &to = place_of(link.to);
+                if (reached.contains(from)) reached.insert(to);
+                if (reached.contains(to)) reached.insert(from);
+            }
+        }
+        return reached;
+    }
+};
+
+}  // namespace
+
+std::optional<std::pair<std::string, std::string>> unlinked_regions(const Topology& topology) {
+    const RegionPlaces places(topology);
+    if (places.held.empty()) return {};
+    const auto& first = places.held.front();
+    const auto reached = places.reached_from(first, topology);
+    const auto apart =
+        std::find_if(places.held.begin(), places.held.end(), [&](const auto& id) { return !reached.contains(id); });
+    return apart == places.held.end() ? std::nullopt : std::optional(std::pair{first, *apart});
+}
+
+std::optional<std::pair<std::string, std::string>> unlinked_regions_of(const Topology& topology, const std::string& a,
+                                                                       const std::string& b) {
+    const RegionPlaces places(topology);
+    const auto from = places.region_of.find(a), to = places.region_of.find(b);
+    if (from == places.region_of.end() || to == places.region_of.end()) return {};
+    if (places.reached_from(from->second, topology).contains(to->second)) return {};
+    return std::pair{from->second, to->second};
 }
 
 }  // namespace skippipe

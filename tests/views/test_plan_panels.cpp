@@ -11,6 +11,7 @@
 #include "plugins/planners/all.h"
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
+#include "core/experiment/regions.h"
 #include "views/theme/theme.h"
 #include "views/timeline/lane_key.h"
 #include "views/topology/edits.h"
@@ -34,19 +35,26 @@ private Q_SLOTS:
         e.pipeline.planner = "gpipe";
         w->document().start_new(e);
         auto& page = w->design_page().planners();
-        const QString not_yet("\u2013");
-        QCOMPARE(page.table().item(1, 1)->text(), not_yet);
+        const QString not_yet, none("\u2013");
+        QVERIFY2(page.table().item(1, 1)->text() == not_yet, "nothing stands for a figure that is not there yet");
         QCOMPARE(page.table().item(0, 0)->text(), QString(QChar(0x2713)) + " gpipe");
         QTRY_VERIFY_WITH_TIMEOUT(page.table().item(0, 1)->text() != not_yet,
                                  patient_ms);  // it is planned anyway
         QCOMPARE(page.table().item(1, 1)->text(), not_yet);
         QTest::mouseClick(&page.button(), Qt::LeftButton);
         QVERIFY(page.is_busy());
+        const auto state = [&](int row) { return page.table().item(row, page.table().columnCount() - 1)->text(); };
+        QCOMPARE(state(0), QString("planned"));
+        QVERIFY2(state(1).startsWith("plans"), qPrintable(state(1)));
+        QCOMPARE(state(2), QString("waits"));
         QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), patient_ms);
+        for (int row = 0; row < page.table().rowCount(); ++row)
+            QVERIFY2(state(row) != "waits" && !state(row).startsWith("plans") && !state(row).isEmpty(),
+                     qPrintable(state(row)));
         QCOMPARE(page.table().rowCount(), static_cast<int>(planners_.all().size()));
         int planned = 0, joint = -1, shortest = 0;
         for (int row = 0; row < page.table().rowCount(); ++row) {
-            planned += page.table().item(row, 1)->text() != not_yet;
+            planned += page.table().item(row, 1)->text() != none;
             shortest += page.table().item(row, page.table().columnCount() - 1)->text() == "shortest";
             if (page.table().item(row, 0)->text() == "skippipe-joint") joint = row;
         }
@@ -68,6 +76,22 @@ private Q_SLOTS:
         page.start();
         w->document().edit("More", [](Experiment& x) { x.pipeline.microbatches = 12; });
         QVERIFY(!page.is_busy());
+    }
+
+    /// How far the planner is that is at it.
+    void a_planner_says_how_far_it_is() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.planner = "gpipe";
+        e.pipeline.plan_steps = 2'000'000;
+        w->document().start_new(e);
+        auto& page = w->design_page().planners();
+        page.start();
+        const int joint = page.table().rowCount() - 1;
+        const auto* state = page.table().item(joint, page.table().columnCount() - 1);
+        QTRY_VERIFY_WITH_TIMEOUT(state->text().startsWith("plans, ") && state->text().endsWith('%'), patient_ms);
+        page.stop();
+        QCOMPARE(state->text(), QString("stopped"));
     }
 
     void what_if_is_asked_without_an_edit() {
@@ -223,6 +247,38 @@ private Q_SLOTS:
         QVERIFY(page.plot().grab().toImage().pixelColor(page.plot().place(plans.front()).toPoint()) == theme().accent);
     }
 
+    /// Regions are spoken of where these two are apart, not where another pair is that no region of its own helps.
+    void only_a_fault_of_two_regions_speaks_of_regions() {
+        Experiment e = six_in_two_regions();
+        e.topology.links.clear();
+        e.topology.regions.push_back({"region-3", 900, 0});
+        for (int i = 0; i < 2; ++i) add_node(e, {900 + 80.0 * i, 0}, "region-3");
+        e.pipeline.stages = 2;
+        e.pipeline.stage_sizes.clear();
+        const auto what_of = [&](const std::vector<std::vector<std::string>>& placement) {
+            e.pipeline.placement = placement;
+            const auto outcome = make_plan(e, *planners_.find("skippipe"), request_for(e));
+            return outcome->faults.empty() ? std::string{} : outcome->faults.front().what;
+        };
+        const std::string apart =
+            what_of({{"node-4", "node-5", "node-6"}, {"node-7", "node-8", "node-1", "node-2", "node-3"}});
+        QVERIFY2(apart.starts_with("region-") && apart.ends_with(" are not linked"), apart.c_str());
+        // Two regions that two of their nodes join: that other nodes of theirs are not linked is the nearer trouble.
+        e.topology.links = {{"node-3", "node-4", 0.01, 1e8, true}};
+        const std::string near =
+            what_of({{"node-1", "node-7"}, {"node-6", "node-8", "node-2", "node-3", "node-4", "node-5"}});
+        QVERIFY2(!near.empty(), "there is no plan");
+        const auto of = [&](const char* a, const char* b) { return unlinked_regions_of(e.topology, a, b); };
+        QVERIFY2(!of("node-1", "node-4"), "their regions are linked");
+        QCOMPARE(of("node-4", "node-7"), std::optional(std::pair(std::string("region-2"), std::string("region-3"))));
+        QVERIFY2(unlinked_regions(e.topology)->second == "region-3", "two regions are apart all the while");
+        const std::string within = what_of({{"node-1", "node-2"}, {"node-5", "node-6"}});
+        QVERIFY2(within.starts_with("node-"), within.c_str());
+        for (auto& node : e.topology.nodes)
+            if (node.id == "node-7") node.region.clear();
+        QVERIFY2(!of("node-4", "node-7"), "a node without a region is of none");
+    }
+
     /// The plan before is gone on from where the nodes that it uses are still there, by their names.
     void a_plan_is_carried_over_to_other_nodes() {
         Experiment e = six_in_two_regions();
@@ -365,7 +421,8 @@ private Q_SLOTS:
         const auto planned = [&] {
             int count = 0;
             for (int row = 0; row < page.table().rowCount(); ++row)
-                count += page.table().item(row, 1)->text() != QString(QChar(0x2013));
+                count += !page.table().item(row, 1)->text().isEmpty() &&
+                         page.table().item(row, 1)->text() != QString(QChar(0x2013));
             return count;
         };
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);

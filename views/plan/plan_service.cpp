@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -71,14 +73,34 @@ std::shared_ptr<PlanOutcome> outcome_of(Problem problem, Plan plan, Bounding bou
     return outcome;
 }
 
-/// Who has drawn regions thinks of them, not of the two nodes that a planner came to.
-void say_regions(Faults& faults, const Experiment& experiment) {
-    const auto apart = unlinked_regions(experiment.topology);
-    for (auto& fault : faults)
-        if (apart && fault.pointer == "/topology/links") {
-            fault.what = apart->first + " and " + apart->second + " are not linked";
-            fault.remedy = "Draw a link between them";
-        }
+/// The two nodes of "a and b are not linked"; nothing where a fault says something else.
+std::optional<std::pair<std::string, std::string>> unlinked_nodes(const std::string& what, const Topology& topology) {
+    static const std::string between = " and ", end = " are not linked";
+    const auto is_node = [&](std::string_view id) {
+        return std::any_of(topology.nodes.begin(), topology.nodes.end(),
+                           [&](const Node& node) { return node.id == id; });
+    };
+    if (!what.ends_with(end)) return {};
+    const std::string both = what.substr(0, what.size() - end.size());
+    // A name may have an "and" of its own.
+    for (auto at = both.find(between); at != std::string::npos; at = both.find(between, at + 1)) {
+        std::pair nodes{both.substr(0, at), both.substr(at + between.size())};
+        if (is_node(nodes.first) && is_node(nodes.second)) return nodes;
+    }
+    return {};
+}
+
+/// Who has drawn regions thinks of them, not of the two nodes that a planner came to. A pair within regions that are
+/// linked is told as it is: to link regions that it does not stand in would not help it.
+void say_regions(Faults& faults, const Topology& topology) {
+    for (auto& fault : faults) {
+        if (fault.pointer != "/topology/links") continue;
+        const auto nodes = unlinked_nodes(fault.what, topology);
+        const auto apart = nodes ? unlinked_regions_of(topology, nodes->first, nodes->second) : std::nullopt;
+        if (!apart) continue;
+        fault.what = apart->first + " and " + apart->second + " are not linked";
+        fault.remedy = "Draw a link between them";
+    }
 }
 
 }  // namespace
@@ -96,7 +118,7 @@ std::shared_ptr<PlanOutcome> make_plan(const Experiment& experiment, const Plann
         return outcome_of(std::move(problem), std::move(plan), bounding);
     } catch (const InputError& error) {
         faults = error.faults();
-        say_regions(faults, experiment);
+        say_regions(faults, experiment.topology);
     } catch (const std::exception& error) {
         faults = {Fault{"/pipeline/planner", error.what(), "there is no plan to show", "Choose another planner"}};
     }

@@ -20,6 +20,8 @@ namespace {
 
 constexpr int wide_enough_for_bytes = 520, least_column = 48, most_column = 140;
 
+constexpr int in_work = Qt::UserRole;  ///< a state's role: its planner waits or is at it
+
 enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, price_column, note_column };
 
 /// What these plans depend on: the planner that is chosen is none of it.
@@ -126,10 +128,17 @@ void PlannerTable::show_names() {
         const QString name = QString::fromStdString(planner->name());
         auto* item = put(row, planner_column, name);
         item->setData(Qt::UserRole, name);
-        for (int column = iteration_column; column <= note_column; ++column)
-            put(row, column, column < price_column ? QStringLiteral("–") : QString{});
+        for (int column = iteration_column; column <= note_column; ++column) put(row, column, {});
         ++row;
     }
+}
+
+/// What a planner does that has no plan yet, or what became of it.
+void PlannerTable::say_state(int place, const QString& words, bool works) {
+    auto* note = table_->item(place, note_column);
+    note->setText(words);
+    note->setData(in_work, works);
+    note->setForeground(theme().text_2);
 }
 
 /// The planner in use stands out; the button says what it would do.
@@ -169,8 +178,7 @@ void PlannerTable::stop() {
     ++serial_;
     if (!std::exchange(busy_, false)) return;
     for (int row = 0; row < table_->rowCount(); ++row)
-        if (auto* note = table_->item(row, note_column); note->text() == tr("waits") || note->text() == tr("plans…"))
-            note->setText(tr("stopped"));
+        if (table_->item(row, note_column)->data(in_work).toBool()) say_state(row, tr("stopped"), false);
     show_words();
 }
 
@@ -180,7 +188,7 @@ void PlannerTable::start() {
     key_ = planned_key(experiment);
     const int serial = ++serial_;
     show_names();
-    for (int row = 0; row < table_->rowCount(); ++row) table_->item(row, note_column)->setText(tr("waits"));
+    for (int row = 0; row < table_->rowCount(); ++row) say_state(row, tr("waits"), true);
     done_ = fill_shown() ? 1 : 0;
     busy_ = done_ < table_->rowCount();
     say_next();
@@ -196,6 +204,14 @@ void PlannerTable::start() {
                 if (planner->name() == known) continue;
                 PlanRequest request = request_for(experiment);
                 request.stop = stop;
+                request.progress = [this, place, serial, told = 0](const PlanProgress& now) mutable {
+                    const int percent = static_cast<int>(100 * now.fraction);
+                    if (percent <= told) return;
+                    told = percent;
+                    QMetaObject::invokeMethod(
+                        this, [this, place, percent, serial] { say_progress(place, percent, serial); },
+                        Qt::QueuedConnection);
+                };
                 const auto outcome = make_plan(experiment, *planner, request);
                 if (stop.stop_requested()) return;
                 const PlannerRow row = row_of(experiment, planner->name(), *outcome);
@@ -224,11 +240,15 @@ bool PlannerTable::fill_shown() {
     return false;
 }
 
-/// Which planner is at it.
+/// Which planner is at it: the first of those that have no plan yet.
 void PlannerTable::say_next() {
     for (int row = 0; row < table_->rowCount(); ++row)
-        if (auto* note = table_->item(row, note_column); note->text() == tr("waits"))
-            return note->setText(tr("plans…"));
+        if (table_->item(row, note_column)->data(in_work).toBool()) return say_state(row, tr("plans…"), true);
+}
+
+void PlannerTable::say_progress(int place, int percent, int serial) {
+    if (serial == serial_ && table_->item(place, note_column)->data(in_work).toBool())
+        say_state(place, tr("plans, %1\u2009%").arg(percent), true);
 }
 
 void PlannerTable::take(const PlannerRow& row, int place, int serial) {
@@ -272,12 +292,15 @@ void PlannerTable::fill(const PlannerRow& row, int place) {
         table_->item(place, idle_column)->setText(percent(row.idle));
         table_->item(place, bytes_column)->setText(quantity(row.bytes, "B"));
         table_->item(place, price_column)->setText(row.price ? three_digits(*row.price) : QString{});
+    } else {
+        for (int column = iteration_column; column < price_column; ++column)
+            table_->item(place, column)->setText(QStringLiteral("–"));
     }
     table_->item(place, iteration_column)->setData(Qt::UserRole, row.valid ? row.iteration_s : 0.0);
     auto* note = table_->item(place, note_column);
-    note->setText(row.fault);
+    say_state(place, row.fault.isEmpty() ? tr("planned") : row.fault, false);
     note->setToolTip(row.fault);
-    note->setForeground(theme().bad);
+    if (!row.fault.isEmpty()) note->setForeground(theme().bad);
     table_->item(place, price_column)->setData(Qt::UserRole, row.price && row.valid ? *row.price : QVariant{});
 }
 

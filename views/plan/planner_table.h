@@ -59,7 +59,9 @@ private:
     void fill(const PlannerRow& row, int place);
     void show_names();
     bool fill_shown();
+    void say_state(int place, const QString& words, bool works);
     void say_next();
+    void say_progress(int place, int percent, int serial);
     void show_used();
     void show_words();
     void mark_best();

@@ -2,6 +2,7 @@
 #include "views/window/remedies.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -94,10 +95,18 @@ void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experime
                        [links = subject.links](Experiment& x) { remove_selected(x, {.links = links}); }});
 }
 
+/// The regions that a fault names, else the first two between which no link leads.
+std::optional<std::pair<std::string, std::string>> regions_to_link(const Fault& fault, const Topology& topology) {
+    for (const auto& a : topology.regions)
+        for (const auto& b : topology.regions)
+            if (fault.what == a.id + " and " + b.id + " are not linked") return std::pair{a.id, b.id};
+    return unlinked_regions(topology);
+}
+
 /// What is missing between nodes, the least first.
-void add_for_links(std::vector<Remedy>& all, const Experiment& e) {
+void add_for_links(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
     if (e.topology.nodes.size() < 2 || e.topology.nodes.size() > most_nodes_linked) return;
-    if (const auto apart = unlinked_regions(e.topology))
+    if (const auto apart = regions_to_link(fault, e.topology))
         all.push_back({QObject::tr("Link %1 and %2")
                            .arg(QString::fromStdString(apart->first), QString::fromStdString(apart->second)),
                        [apart = *apart](Experiment& x) { add_link(x, apart.first, apart.second); }});
@@ -139,7 +148,7 @@ std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experimen
     std::vector<Remedy> all;
     const Faults faults = validate(experiment);
     add_for_things(all, fault, experiment);
-    add_for_links(all, experiment);
+    add_for_links(all, fault, experiment);
     // Of missing links a planner speaks, so that no check of the experiment says whether anything else would do.
     if (fault.pointer == links_pointer && !holds(faults, fault)) return tried(all, fault, experiment, faults, stop);
     add_for_pipeline(all, experiment);
