@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "core/experiment/io.h"
 #include "tests/views/mouse.h"
@@ -145,6 +146,83 @@ private Q_SLOTS:
         QCOMPARE(map->pos(), place);
         c.view.fit();
         QVERIFY(!map->isVisible());
+    }
+
+    /// Wherever one looks it lies on no node, and it stays in its corner while that is free.
+    void the_overview_covers_no_node() {
+        Experiment e = row_of_regions({"a", "b", "c", "d", "e", "f"});
+        for (int i = 0; i < 60; ++i) add_node(e, {150.0 * (i % 20), 200.0 + 170 * (i / 20)});
+        Canvas c(e);
+        auto* map = c.view.findChild<MiniMap*>();
+        for (int i = 0; i < 5; ++i) {
+            QWheelEvent event({450, 250}, c.view.viewport()->mapToGlobal(QPointF(450, 250)), {}, {0, 120}, Qt::NoButton,
+                              {}, Qt::NoScrollPhase, false);
+            QApplication::sendEvent(c.view.viewport(), &event);
+        }
+        std::set<std::pair<int, int>> corners;
+        int seen = 0;
+        for (int x = 0; x <= 3000; x += 60)
+            for (const int y : {-200, 0, 250, 500, 800}) {
+                c.view.centerOn(x, y);
+                if (!map->isVisible()) continue;
+                ++seen;
+                corners.insert({map->x(), map->y()});
+                QVERIFY(c.view.viewport()->rect().contains(map->geometry()));
+                for (const auto& [at, stage] : c.view.scene_model().node_dots()) {
+                    const double radius = node_radius * c.view.transform().m11();
+                    const QPointF middle = c.view.viewportTransform().map(at);
+                    const QRectF disc(middle - QPointF(radius, radius), QSizeF(2 * radius, 2 * radius));
+                    QVERIFY2(!disc.intersects(map->geometry()), qPrintable(QString("at %1, %2").arg(x).arg(y)));
+                }
+                const QRect before = map->geometry();
+                map->follow();
+                QCOMPARE(map->geometry(), before);
+            }
+        QVERIFY2(seen > 20 && corners.size() > 1, qPrintable(QString("%1, %2").arg(seen).arg(corners.size())));
+    }
+
+    /// Nodes that would cover each other are spread where they are drawn; the document is as it was until one is moved.
+    void crowded_nodes_are_spread_where_they_are_drawn() {
+        Experiment e;
+        for (int i = 0; i < 12; ++i) add_node(e, {0.5 * i, 0.7 * (i % 3)});  // degrees, as it were
+        add_node(e, {5.5, 1.4});
+        Canvas c(e);
+        const auto drawn = [&] {
+            std::vector<Point> places;
+            for (const auto& node : c.document.experiment().topology.nodes) {
+                const QPointF at = c.view.scene_model().node(node.id)->pos();
+                places.push_back({at.x(), at.y()});
+            }
+            return places;
+        };
+        QVERIFY2(nearest(drawn()) > 1.5 * node_radius, qPrintable(QString::number(nearest(drawn()))));
+        QVERIFY(c.document.experiment() == e && c.document.undo_stack().count() == 0);
+        const auto places = drawn();
+        for (std::size_t i = 3; i < 12; ++i) QVERIFY2(places[i].x > places[i - 3].x, "as they stand to each other");
+        drag_mouse(c.view, c.node("node-1")->pos(), c.node("node-1")->pos() + QPointF(-100, 0));
+        const auto& nodes = c.document.experiment().topology.nodes;
+        QCOMPARE(nodes[5].x, places[5].x);
+        QVERIFY2(std::abs(nodes[0].x - places[0].x + 100) <= grid, "to the grid");
+        QVERIFY2(nearest(drawn()) > 1.5 * node_radius, "drawn as it was");
+        c.document.undo_stack().undo();
+        QVERIFY(c.document.experiment() == e);
+        // On a map all stay where they are but those that cover others.
+        e.topology.on_map = true;
+        const auto on_map = node_places(e);
+        QVERIFY(nearest(on_map) > 1.5 * node_radius && on_map[0].x == 0 && on_map[0].y == 0);
+        // What stands apart stands as the document says.
+        QFile file(SKIPPIPE_SOURCE_DIR "/resources/experiments/authors-42.json");
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const Experiment published = parse_experiment(file.readAll().toStdString()).experiment;
+        const auto as_published = node_places(published);
+        for (std::size_t i = 0; i < as_published.size(); ++i)
+            QVERIFY(as_published[i].x == published.topology.nodes[i].x &&
+                    as_published[i].y == published.topology.nodes[i].y);
+        // One that is far from all others does not leave these a point.
+        Experiment far;
+        for (int i = 0; i < 6; ++i) add_node(far, {0.1 * i, 0});
+        add_node(far, {1000, 0});
+        QVERIFY(nearest(node_places(far)) > 1.5 * node_radius);
     }
 
     void names_are_found_on_the_map() {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <numeric>
@@ -13,8 +15,9 @@ namespace skippipe {
 namespace {
 
 constexpr std::size_t most_settled = 200;
-constexpr double spacing = 80;     // of nodes beside each other
-constexpr double block_gap = 110;  // between the outer nodes of two regions: both areas and a name
+constexpr double spacing = 80;          // of nodes beside each other
+constexpr double block_gap = 110;       // between the outer nodes of two regions: both areas and a name
+constexpr double least_uncovered = 36;  // of nodes: nearer, one covers the other's stage
 constexpr std::size_t most_on_circle = 24;
 constexpr double half_of_map = 180 * map_scale, below_map = 62 * map_scale;
 
@@ -203,6 +206,54 @@ std::vector<Point> stage_layout(const std::vector<int>& stages) {
     return places;
 }
 
+namespace {
+
+/// From each place to the nearest other one.
+std::vector<double> gaps_to_nearest(const std::vector<Point>& places) {
+    std::vector<std::size_t> order(places.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return places[a].x < places[b].x; });
+    std::vector<double> nearest(places.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        for (std::size_t k = i + 1; k < order.size(); ++k) {
+            const Point &a = places[order[i]], &b = places[order[k]];
+            if (b.x - a.x > std::max(nearest[order[i]], least_uncovered)) break;
+            const double apart = std::hypot(b.x - a.x, b.y - a.y);
+            for (const std::size_t one : {order[i], order[k]}) nearest[one] = std::min(nearest[one], apart);
+        }
+    return nearest;
+}
+
+/// Magnifies places that are on the whole too near for nodes, as degrees are, until most stand apart.
+void magnify_crowded(std::vector<Point>& places, const std::vector<double>& nearest) {
+    std::vector<double> distances;
+    std::copy_if(nearest.begin(), nearest.end(), std::back_inserter(distances), [](double d) { return d > 0; });
+    if (distances.empty()) return;
+    const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+    std::nth_element(distances.begin(), middle, distances.end());
+    if (*middle >= least_uncovered || !std::isfinite(*middle)) return;
+    double left = std::numeric_limits<double>::infinity(), right = -left, top = left, bottom = -left;
+    for (const Point p : places)
+        left = std::min(left, p.x), right = std::max(right, p.x), top = std::min(top, p.y),
+        bottom = std::max(bottom, p.y);
+    // A few that are far from the rest would leave it a point: as wide as all need in a row is enough.
+    const double widest = spacing * static_cast<double>(places.size()), wide = std::max(right - left, bottom - top);
+    const double factor = std::min(least_distance / *middle, std::max(1.0, widest / wide));
+    const Point centre{(left + right) / 2, (top + bottom) / 2};
+    for (Point& p : places)
+        p = {std::round(centre.x + (p.x - centre.x) * factor), std::round(centre.y + (p.y - centre.y) * factor)};
+}
+
+}  // namespace
+
+void spread_crowded(std::vector<Point>& places, bool may_magnify) {
+    const auto nearest = gaps_to_nearest(places);
+    if (std::none_of(nearest.begin(), nearest.end(), [](double distance) { return distance < least_uncovered; }))
+        return;
+    if (may_magnify) magnify_crowded(places, nearest);
+    move_apart(places, least_uncovered);
+}
+
 std::vector<Point> node_places(const Experiment& experiment) {
     const auto& nodes = experiment.topology.nodes;
     const bool one_spot = nodes.size() > 1 && std::all_of(nodes.begin(), nodes.end(), [&](const Node& n) {
@@ -210,7 +261,9 @@ std::vector<Point> node_places(const Experiment& experiment) {
                           });
     if (one_spot) return tidy_layout(experiment);
     std::vector<Point> places;
+    places.reserve(nodes.size());
     for (const auto& node : nodes) places.push_back({node.x, node.y});
+    spread_crowded(places, !experiment.topology.on_map);
     return places;
 }
 
