@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What devices did, beside why nodes idled, in Watch.
+#include <QScrollBar>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -33,6 +35,20 @@ private Q_SLOTS:
              {"cuda:0 of here: Card", "nodes: b", "50.0 GB of 80.0 GB", "412 W", "1.98 GHz", "4 readings"})
             QVERIFY2(words.contains(part), qPrintable(words));
         QVERIFY2(!words.contains("clock of the memory"), "it was not told");
+    }
+
+    /// What it is called and what it is, memory in two lines: nothing is cut in the room that there is.
+    void a_device_has_its_name() {
+        DevicePanel panel;
+        panel.resize(420, 200);
+        panel.show_devices({device_of("cuda:0", {1}, 0.71)}, {"a", "b"});
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto* table = panel.findChild<QTableWidget*>();
+        QCOMPARE(table->item(0, 0)->text(), QString("cuda:0\nCard"));
+        QCOMPARE(plain(table->item(0, 2)->text()), QString("50.0 GB\nof 80.0 GB"));
+        QVERIFY(!table->horizontalScrollBar()->isVisible());
+        QVERIFY(table->rowHeight(0) >= 2 * table->fontMetrics().height());
     }
 
     void watch_shows_them_beside_the_idle_time() {
@@ -81,7 +97,7 @@ private Q_SLOTS:
         QVERIFY(tabs->isTabVisible(tabs->indexOf(panel)));
         QCOMPARE(panel->table().rowCount(), 2);
         QCOMPARE(plain(panel->table().item(0, 1)->text()), QString("71.0 %"));
-        QCOMPARE(plain(panel->table().item(0, 2)->text()), QString("50.0 GB of 80.0 GB"));
+        QCOMPARE(plain(panel->table().item(0, 2)->text()), QString("50.0 GB\nof 80.0 GB"));
         QVERIFY(panel->table().item(0, 0)->toolTip().contains("nodes: node-1, node-2"));
         // Of the node that is selected its own.
         selection.select({.nodes = {"node-3"}});

@@ -41,6 +41,27 @@ private Q_SLOTS:
         QCOMPARE(in_lines(details).mid(0, 3), (QStringList{"Backward on b", "microbatch 4", "stage 1"}));
     }
 
+    /// In the iteration in which it is lost, and in those in which it is away.
+    void a_lost_node_says_since_when() {
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b"});
+        data->set_stage(0, 2);
+        data->set_stage(1, 2);
+        std::int64_t row = 0;
+        for (const int iteration : {0, 1, 2})
+            data->add(Span{SpanKind::forward, NodeIndex(1), -1, StageIndex(2), MicrobatchIndex(0), 0, 0, 1, 0},
+                      iteration, 10.0 * iteration, row++);
+        data->add(Span{SpanKind::down, NodeIndex(0), NodeIndex(-1), 0, MicrobatchIndex(-1), 4, 4, 10, 0}, 0, 0, row++);
+        data->add(Span{SpanKind::down, NodeIndex(0), NodeIndex(-1), 0, MicrobatchIndex(-1), 0, 0, 3, 0}, 1, 10, row++);
+        data->set_iterations({{0, 10, 10}, {1, 20, 10}, {2, 30, 10}});
+        data->finish();
+        const auto first = node_details(0, {0, 10, 10}, *data), second = node_details(0, {1, 20, 10}, *data);
+        QCOMPARE(value_of(first, "Lost"), QStringLiteral("at 4.0 s, back at 13.0 s"));
+        QCOMPARE(value_of(second, "Lost"), QStringLiteral("at 4.0 s, back at 13.0 s"));
+        QVERIFY(value_of(node_details(0, {2, 30, 10}, *data), "Lost").isEmpty());
+        QVERIFY(value_of(node_details(1, {0, 10, 10}, *data), "Lost").isEmpty());
+    }
+
     /// How many microbatches a node serves beside others of its stage, each once, of that iteration.
     void a_node_says_how_many_it_serves() {
         auto data = std::make_shared<TimelineData>();

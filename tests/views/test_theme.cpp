@@ -207,6 +207,8 @@ private Q_SLOTS:
         QCOMPARE(quantity_beside(1e9, 125e6, "bit/s"), "1000" + thin + "Mbit/s");
         QCOMPARE(unbroken_numbers("planned anew: 1" + thin + "min 40" + thin + "s an iteration"),
                  QString("planned anew: 1\u00a0min\u00a040\u00a0s an iteration"));
+        QCOMPARE(unbroken_numbers("idles 95.0" + thin + "%, for 3" + thin + "skips and 35.4" + thin + "%"),
+                 QString("idles 95.0\u00a0%, for 3" + thin + "skips and 35.4\u00a0%"));
         QCOMPARE(unbroken("8.13" + thin + "% of 1" + thin + "s"), QString("8.13\u00a0%\u00a0of\u00a01\u00a0s"));
     }
 };

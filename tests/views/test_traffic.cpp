@@ -9,6 +9,7 @@
 #include "views/theme/numbers.h"
 #include "views/topology/edits.h"
 #include "views/topology/scene.h"
+#include "views/topology/traffic_key.h"
 #include "views/window/network_moment.h"
 #include "views/window/replay_bar.h"
 
@@ -73,6 +74,22 @@ private Q_SLOTS:
         QCOMPARE(traffic_words(traffic_at(lossy, 7, 5, 7)), QString("1 down, 1/2 nodes work, 1 transfer"));
         QCOMPARE(traffic_words(traffic_at(lossy, 5, 0, 8)), QString("0/3 nodes work, 1 transfer"));
         QVERIFY(traffic_at({}, 0, 0, 0).names.empty());
+    }
+
+    /// A row each of what the map draws, with a sample of it, in the room that the panel gives.
+    void the_map_has_a_key() {
+        TrafficKey key;
+        key.resize(key.sizeHint());
+        const QImage image = key.grab().toImage();
+        const auto rows = static_cast<int>(TrafficKey::words().size());
+        QCOMPARE(rows, 5);
+        for (int row = 0; row < rows; ++row) {
+            const int middle = (2 * row + 1) * image.height() / (2 * rows);
+            bool any = false;
+            for (int x = 0; x < 20; ++x) any = any || image.pixel(x, middle) != image.pixel(0, 0);
+            QVERIFY2(any, qPrintable(TrafficKey::words()[row]));
+        }
+        QVERIFY(key.sizeHint().width() <= 300);
     }
 
     /// Two at a time on one line count once.

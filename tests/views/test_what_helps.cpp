@@ -56,6 +56,10 @@ private Q_SLOTS:
         QVERIFY(then < now);
         const QString words = "node-1 twice as fast: " + plain(percent(1 - then / now)) + " shorter";
         QVERIFY2(selection_words(page).contains(words), qPrintable(selection_words(page)));
+        const auto why = explain(recorded.planned->problem, recorded.planned->plan, recorded.planned->timeline);
+        const QString bound = plain(duration(why.placed.seconds)) + " with these stages; the plan takes " +
+                              plain(at_most_percent(why.placed_gap())) + " more";
+        QVERIFY2(selection_words(page).contains(bound), qPrintable(selection_words(page)));
         window->selection().select({.nodes = {"node-2"}});
         QVERIFY2(!selection_words(page).contains(words), "the answer is about another node");
         QTRY_VERIFY_WITH_TIMEOUT(selection_words(page).contains("node-2 twice as fast: "), patient_ms);

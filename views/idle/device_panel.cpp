@@ -16,10 +16,12 @@ namespace {
 /// "" where it is negative: it was not told.
 QString if_told(double value, const char* unit) { return value < 0 ? QString{} : quantity(value, unit); }
 
-QString memory_words(const GpuReading& gpu) {
+/// "22.5 GB of 151 GB"; `before_of` stands between.
+QString memory_words(const GpuReading& gpu, QChar before_of = ' ') {
     if (gpu.memory_used_bytes < 0) return {};
     if (gpu.memory_total_bytes < 0) return quantity(gpu.memory_used_bytes, "B");
-    return QObject::tr("%1 of %2").arg(quantity(gpu.memory_used_bytes, "B"), quantity(gpu.memory_total_bytes, "B"));
+    return QObject::tr("%1%2of %3")
+        .arg(quantity(gpu.memory_used_bytes, "B"), before_of, quantity(gpu.memory_total_bytes, "B"));
 }
 
 QString names_of_nodes(const DeviceReading& device, const std::vector<std::string>& names) {
@@ -80,8 +82,11 @@ DevicePanel::DevicePanel(QWidget* parent) : QWidget(parent), table_(new QTableWi
     table_->setHorizontalHeaderLabels({tr("Device"), tr("Busy"), tr("Memory"), tr("Power"), tr("Clock")});
     table_->setSelectionMode(QAbstractItemView::NoSelection);
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);  // no name is cut
+    table_->horizontalHeader()->setStretchLastSection(true);
+    table_->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    for (int column = 1; column < table_->columnCount(); ++column)
+        table_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     table_->horizontalHeaderItem(1)->setToolTip(busy_meaning());
 }
 
@@ -90,8 +95,11 @@ void DevicePanel::show_devices(const std::vector<DeviceReading>& devices, const 
     for (int row = 0; row < table_->rowCount(); ++row) {
         const auto& device = devices[static_cast<std::size_t>(row)];
         const auto& gpu = device.gpu;
-        const QStringList cells{QString::fromStdString(device.device), gpu.busy < 0 ? QString{} : percent(gpu.busy),
-                                memory_words(gpu), if_told(gpu.power_w, "W"), if_told(gpu.clock_hz, "Hz")};
+        // What it is called on its host, and what it is.
+        const QString name = QString::fromStdString(device.name);
+        const QStringList cells{QString::fromStdString(device.device) + (name.isEmpty() ? name : '\n' + name),
+                                gpu.busy < 0 ? QString{} : percent(gpu.busy), memory_words(gpu, '\n'),
+                                if_told(gpu.power_w, "W"), if_told(gpu.clock_hz, "Hz")};
         for (int column = 0; column < table_->columnCount(); ++column) {
             auto* item = new QTableWidgetItem(cells[column]);
             item->setToolTip(device_words(device, names));
@@ -99,6 +107,7 @@ void DevicePanel::show_devices(const std::vector<DeviceReading>& devices, const 
             table_->setItem(row, column, item);
         }
     }
+    table_->resizeRowsToContents();
 }
 
 }  // namespace skippipe

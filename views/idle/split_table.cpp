@@ -15,7 +15,6 @@
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
-#include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -28,8 +27,8 @@ namespace {
 constexpr int split_role = Qt::UserRole;
 constexpr int name_column = 0, work_column = 1, idle_column = 2, split_columns = 3;
 constexpr int share_width = 76, least_split_width = 60;
-constexpr int split_row = 20;               ///< pixels: of many nodes as many as can be read are in sight
-constexpr double least_named_share = 0.01;  ///< of all rows: of one row it may be much
+constexpr int split_row = 20;  ///< pixels: of many nodes as many as can be read are in sight
+constexpr double least_named_share = 0.01, least_named_of_a_row = 0.03;  ///< that the key names
 
 QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.8); }  // no cause is as dark
 
@@ -101,13 +100,13 @@ QString split_words(const IdleSplit& split) {
 
 SplitTable::SplitTable(const QString& name, const QString& head, Order first, QWidget* parent)
     : QWidget(parent),
-      finding_(new ElidedLabel),
+      finding_(words_label({}, "heading")),
       table_(new QTableWidget(0, split_columns)),
       legend_(new FlowKey(small_font())) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::unit, 0, 0);
     column->setSpacing(0);
-    finding_->setProperty("role", "heading");
+    finding_->setWordWrap(true);  // what it says ends in its figure
     finding_->setObjectName("idles_most");
     finding_->setContentsMargins(size::gap + 3, 0, size::gap, size::unit);
     column->addWidget(finding_);
@@ -163,7 +162,7 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
     arrange();
     if (!same) select(marked_);
     explain();
-    finding_->setText(idles_most());
+    finding_->setText(unbroken_numbers(idles_most()));
     finding_->setVisible(!finding_->text().isEmpty());
 }
 
@@ -242,7 +241,12 @@ void SplitTable::explain() {
     const double whole_s = sum_.split.whole_s();
     if (whole_s > 0) entries.push_back({part_picture(std::nullopt, devicePixelRatioF()), tr("Works")});
     for (const auto cause : causes_by_length(sum_.split)) {
-        if (!(sum_.split.idle_s[cause] > least_named_share * whole_s)) break;
+        const auto is_seen = [cause](const Row& row) {
+            return row.split.idle_s[cause] > least_named_of_a_row * row.split.whole_s();
+        };
+        if (!(sum_.split.idle_s[cause] > least_named_share * whole_s) &&
+            std::none_of(rows_.begin(), rows_.end(), is_seen))
+            continue;
         const auto one = static_cast<IdleCause>(cause);
         entries.push_back({part_picture(one, devicePixelRatioF()), short_cause_words(one)});
     }

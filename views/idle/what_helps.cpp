@@ -172,6 +172,9 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
     if (!timeline.complete) return {.limit = {}, .changes = {QObject::tr("The plan does not come to its end")}};
     const auto why = explain(problem, plan, timeline);
     Help help{.limit = limit_words(problem, why, node)};
+    if (why.placed.seconds > 0)
+        help.bound = QObject::tr("%1 with these stages; the plan takes %2 more")
+                         .arg(duration(why.placed.seconds), at_most_percent(why.placed_gap()));
     QStringList without;
     for (const auto& [what, change, then] : tried(problem, plan, timeline, why, node, wire)) {
         const QString line = QObject::tr("%1: %2%3").arg(what, change_words(change), then);

@@ -86,7 +86,7 @@ Theme make_dark() {
     t.stages = {"#6D88F2", "#FA8093", "#94E5D1", "#FECF86", "#CBBAF6", "#9BA223", "#956A98", "#A1603E"};
     t.reduction = QColor{"#6048F0"};
     t.memory = {"#9888C0", "#B87080", "#809860", "#E098C0", "#387860"};
-    t.waits = {"#D8D8FC", "#E4B418", "#24CCA8", "#CC3C84", "#C09CF0", "#48FCC0", "#E41860", "#606C00"};
+    t.waits = {"#D8D8FC", "#E4B418", "#24CCA8", "#CC3C84", "#C09CF0", "#48FCC0", "#E41860", "#B83800"};
     return t;
 }
 

@@ -77,6 +77,23 @@ void add_waits(std::vector<Detail>& rows, const Activity& all, const TimelineDat
     }
 }
 
+/// Since when it was lost in that iteration, what it was, when that was known, and whether it came back.
+void add_outage(std::vector<Detail>& rows, int lane, const IterationTime& one, const TimelineData& data) {
+    auto outage = data.outage_at(lane, std::nexttoward(one.end_s, 0.0L));
+    if (!outage) outage = data.outage_at(lane, one.begin_s());
+    if (!outage) return;
+    const QString moment = since_words(*outage, data);
+    rows.push_back(
+        {QObject::tr("Lost"), outage->end_s >= data.extent_s()
+                                  ? QObject::tr("since %1, not back yet").arg(moment)
+                                  : QObject::tr("at %1, back at %2")
+                                        .arg(moment, moment_words(outage->end_s, outage->end_s - outage->start_s))});
+    if (const int stage = data.stage_at(lane, std::nexttoward(outage->start_s, -1.0L)); stage >= 0)
+        rows.push_back({QObject::tr("Until then"), QObject::tr("stage %1").arg(stage), DetailLink::stage});
+    if (const Loss* loss = data.loss_of(*outage))
+        for (const QString& line : describe_loss(*loss).mid(1)) rows.push_back({QString(QChar(0x00A0)), line, {}});
+}
+
 /// Why a microbatch that had come to a node was not worked on from then on.
 QString holdup_words(int lane, double from_s, double until_s, const TimelineData& data) {
     const auto then = data.statistics({lane}, from_s, until_s);
@@ -168,6 +185,7 @@ Details node_details(int lane, const IterationTime& one, const TimelineData& dat
     auto& rows = details.rows;
     if (const int stage = data.stage_at(lane, one.begin_s()); stage >= 0) rows.push_back(stage_row(stage));
     rows.push_back(iteration_row(one.iteration));
+    add_outage(rows, lane, one, data);
     const auto all = activity({lane}, one, data);
     if (all.sum.seconds > 0)
         rows.push_back({QObject::tr("Works"),

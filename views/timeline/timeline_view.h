@@ -258,6 +258,8 @@ QStringList describe_event(const RunEvent& event);
 QStringList describe_iteration(const IterationTime& one, const TimelineData& data);
 /// "lost since 2.00 s": an outage seen from within.
 QString outage_words(const Outage& outage, const TimelineData& data);
+/// When it began.
+QString since_words(const Outage& outage, const TimelineData& data);
 /// A node's outage in words, with the loss that began it.
 QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data);
 /// A span in words, one fact a line: what a card says.

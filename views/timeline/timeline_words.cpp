@@ -172,15 +172,16 @@ QStringList describe_iteration(const IterationTime& one, const TimelineData& dat
 }
 
 /// What was lost in an iteration that was begun again has no span of that time.
-static QString since(const Outage& outage, const TimelineData& data) {
+QString since_words(const Outage& outage, const TimelineData& data) {
     const Loss* loss = data.loss_of(outage);
     return moment_words(loss != nullptr && outage.from_start ? loss->begin_s : outage.start_s,
                         outage.end_s - outage.start_s);
 }
 
 QString outage_words(const Outage& outage, const TimelineData& data) {
-    return data.loss_of(outage) == nullptr && outage.from_start ? QObject::tr("lost before %1").arg(since(outage, data))
-                                                                : QObject::tr("lost since %1").arg(since(outage, data));
+    return data.loss_of(outage) == nullptr && outage.from_start
+               ? QObject::tr("lost before %1").arg(since_words(outage, data))
+               : QObject::tr("lost since %1").arg(since_words(outage, data));
 }
 
 QStringList describe_outage(const Outage& outage, int lane, const TimelineData& data) {

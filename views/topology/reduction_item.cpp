@@ -9,6 +9,7 @@
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/topology/item_marks.h"
 
 namespace skippipe {
 namespace {
@@ -119,7 +120,7 @@ void ReductionItem::paint_slowest(QPainter* painter) const {
     const auto found =
         std::find_if(arrows_.begin(), arrows_.end(), [this](const Arrow& one) { return edges_[one.edge].slowest; });
     if (found == arrows_.end()) return;
-    const double zoom = painter->worldTransform().m11(), scale = 1 / std::clamp(zoom, 0.6, 1.0);
+    const double scale = text_scale(painter);
     painter->save();
     painter->translate(found->curve.pointAtPercent(0.5));
     painter->scale(scale, scale);

@@ -66,6 +66,8 @@ public:
     RegionItem* region_at(QPointF place) const;
     /// Round all nodes and regions.
     QRectF things_box() const;
+    /// The way of the selected microbatch; empty where none is selected.
+    QRectF way_box() const { return way_->boundingRect(); }
     /// Names of regions that are not folded, with their rings, where the canvas is magnified by `zoom`.
     QRectF names_box(double zoom) const;
     /// Where each node stands, with its stage; -1: none.

@@ -27,6 +27,23 @@ constexpr double reach_px = 8;                                          ///< of 
 
 }  // namespace
 
+void draw_gauge(QPainter* painter, QPointF middle, double radius, double share, bool works) {
+    const QRectF box(middle - QPointF(radius, radius), QSizeF(2 * radius, 2 * radius));
+    painter->setBrush(Qt::NoBrush);
+    painter->setPen(QPen(theme().line, 3, Qt::SolidLine, Qt::FlatCap));
+    painter->drawEllipse(box);
+    painter->setPen(QPen(works ? theme().good : theme().text_2, works ? 4 : 2.5, Qt::SolidLine, Qt::FlatCap));
+    painter->drawArc(box, 90 * 16, -static_cast<int>(std::lround(360 * 16 * std::clamp(share, 0., 1.))));
+}
+
+void draw_parcel(QPainter* painter, QPointF at, SpanKind kind) {
+    const bool forward = kind == SpanKind::transfer_forward;
+    const QColor colour = kind == SpanKind::transfer_reduction ? theme().reduction : theme().accent;
+    painter->setPen(QPen(forward ? theme().surface : colour, 2));
+    painter->setBrush(forward ? colour : theme().surface);
+    painter->drawEllipse(at, parcel_radius, parcel_radius);
+}
+
 TrafficItem::TrafficItem() {
     setZValue(1.4);
     setAcceptedMouseButtons(Qt::NoButton);
@@ -157,29 +174,18 @@ void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
     for (const auto& parcel : traffic_.parcels) paint_parcel(painter, parcel);
 }
 
-/// A gauge from the top, clockwise; bold while the node works.
 void TrafficItem::paint_node(QPainter* painter, int lane) const {
     const auto* one = node(lane);
     if (one == nullptr || !one->isVisible()) return;
     const auto index = static_cast<std::size_t>(lane);
-    const QRectF box(one->seen_at() - QPointF(gauge_radius, gauge_radius), QSizeF(2 * gauge_radius, 2 * gauge_radius));
-    painter->setBrush(Qt::NoBrush);
-    painter->setPen(QPen(theme().line, 3, Qt::SolidLine, Qt::FlatCap));
-    painter->drawEllipse(box);
-    const bool works = traffic_.work[index].has_value();
-    painter->setPen(QPen(works ? theme().good : theme().text_2, works ? 4 : 2.5, Qt::SolidLine, Qt::FlatCap));
-    painter->drawArc(box, 90 * 16, -static_cast<int>(std::lround(360 * 16 * std::clamp(traffic_.busy[index], 0., 1.))));
+    draw_gauge(painter, one->seen_at(), gauge_radius, traffic_.busy[index], traffic_.work[index].has_value());
 }
 
 void TrafficItem::paint_parcel(QPainter* painter, const Parcel& parcel) const {
     const QLineF drawn = way(parcel.from, parcel.to);
     if (drawn.isNull()) return;
-    const bool forward = parcel.kind == SpanKind::transfer_forward;
-    const QColor colour = parcel.kind == SpanKind::transfer_reduction ? theme().reduction : theme().accent;
-    painter->setPen(QPen(forward ? theme().surface : colour, 2));
-    painter->setBrush(forward ? colour : theme().surface);
     const QPointF at = drawn.pointAt(parcel.share);
-    painter->drawEllipse(at, parcel_radius, parcel_radius);
+    draw_parcel(painter, at, parcel.kind);
     if (parcel.microbatch < 0) return;
     // Its number beside it, on a ground of its own: lines run below.
     painter->setFont(small_font());

@@ -9,6 +9,11 @@
 
 namespace skippipe {
 
+/// A ring from the top, clockwise: the share of time that a node works; bold and green while it does.
+void draw_gauge(QPainter* painter, QPointF middle, double radius, double share, bool works);
+/// What is under way: of a forward full, of a backward hollow, of a reduction in its colour.
+void draw_parcel(QPainter* painter, QPointF at, SpanKind kind);
+
 /// Load on the canvas: around each node the share of time that it works, lines as wide as the bytes that they carry a
 /// second, and what is under way at a moment: forward full, backward hollow.
 class TrafficItem final : public QGraphicsItem {

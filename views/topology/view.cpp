@@ -24,7 +24,7 @@
 namespace skippipe {
 namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6, most_fitted_zoom = 1.8;
-constexpr double least_fitted_width = 600, least_fitted_height = 300;
+constexpr QSizeF least_fitted(600, 300), least_way(400, 220);  ///< of what fills the view
 constexpr int most_words_width = 420;
 constexpr int folded_room = 60;          ///< pixels beside folded regions at the edges, both together
 constexpr std::size_t many_links = 400;  ///< from here on a picture with soft edges takes longer than a frame
@@ -59,6 +59,11 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     connect(&selection, &SelectionModel::changed, this, [this] {
         if (words_shown_ != scene_.reduction_words()) viewport()->update();
     });
+    if (!editable)
+        connect(&selection, &SelectionModel::changed, this, [this] {
+            // From way to way, and back to everything; who zoomed or moved looks at something else.
+            if (!user_moved_ && !fitted_size_.isEmpty() && (shows_way_ || !scene_.way_box().isEmpty())) fit_way();
+        });
     connect(&scene_, &TopologyScene::drag_changed, this, &TopologyView::begin_or_end_drag);
     connect(&scene_, &TopologyScene::links_stepped, this, [this] {
         if (document_.experiment().topology.links.size() >= many_links) draw_quickly();
@@ -90,15 +95,26 @@ void TopologyView::scrollContentsBy(int dx, int dy) {
     if (map_ != nullptr) map_->follow();
 }
 
+void TopologyView::fit_way() {
+    shows_way_ = !scene_.way_box().isEmpty();
+    if (!shows_way_) return fit();
+    const QRectF box = scene_.way_box();
+    magnify(zoom_for(box, least_way));
+    centerOn(box.center());
+    fitted_size_ = viewport()->size();
+    user_moved_ = false;
+}
+
 void TopologyView::fit() {
+    shows_way_ = false;
     QRectF box = scene_.things_box();
     if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
     // Names are as large whatever the zoom, and find their places by it.
-    magnify(zoom_for(box));
+    magnify(zoom_for(box, least_fitted));
     box |= scene_.names_box(transform().m11());
     box.adjust(-8, -8, 8, 8);
     if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
-    const double zoom = zoom_for(box);
+    const double zoom = zoom_for(box, least_fitted);
     magnify(zoom);
     // Folded regions are so many pixels large whatever the zoom, and their names stand above them.
     if (scene_.has_folded())
@@ -112,14 +128,14 @@ void TopologyView::fit() {
 }
 
 /// Few things are not magnified until they fill a large screen.
-double TopologyView::zoom_for(const QRectF& box) const {
-    const QSizeF least = box.size().expandedTo(QSizeF(least_fitted_width, least_fitted_height));
-    return std::clamp(std::min(viewport()->width() / least.width(), viewport()->height() / least.height()), least_zoom,
+double TopologyView::zoom_for(const QRectF& box, QSizeF least) const {
+    const QSizeF size = box.size().expandedTo(least);
+    return std::clamp(std::min(viewport()->width() / size.width(), viewport()->height() / size.height()), least_zoom,
                       most_fitted_zoom);
 }
 
 bool TopologyView::sees_all() const {
-    return mapToScene(viewport()->rect()).boundingRect().contains(scene_.things_box());
+    return mapToScene(viewport()->rect()).boundingRect().contains(shows_way_ ? scene_.way_box() : scene_.things_box());
 }
 
 void TopologyView::magnify(double zoom) {
@@ -365,7 +381,9 @@ void TopologyView::resizeEvent(QResizeEvent* event) {
     const QSize now = viewport()->size(), then = fitted_size_;
     const auto differs = [](int a, int b) { return std::abs(a - b) > b * 15 / 100; };
     const bool is_another = differs(now.width(), then.width()) || differs(now.height(), then.height());
-    if (!user_moved_ && (is_another || !sees_all())) fit();
+    if (user_moved_ || (!is_another && sees_all())) return;
+    if (shows_way_) return fit_way();
+    fit();
 }
 
 void TopologyView::drawBackground(QPainter* painter, const QRectF& seen) {

@@ -31,6 +31,8 @@ public:
     const TopologyScene& scene_model() const { return scene_; }
     /// Everything in sight.
     void fit();
+    /// The way of the selected microbatch; everything where none is selected.
+    void fit_way();
     /// Brings what is selected to the middle.
     void center_selection();
     /// Brings what is selected into sight where it is not.
@@ -101,7 +103,7 @@ protected:
 
 private:
     void magnify(double zoom);
-    double zoom_for(const QRectF& box) const;
+    double zoom_for(const QRectF& box, QSizeF least) const;
     bool sees_all() const;
     void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
     void take_layout(const Topology& of, const std::vector<Point>& places);
@@ -145,6 +147,7 @@ private:
     QPoint pan_from_;
     QSize fitted_size_;  ///< of the viewport when all was brought into sight; empty: not yet
     bool panning_ = false, space_held_ = false, user_moved_ = false;
+    bool shows_way_ = false;  ///< a microbatch's way fills the view
 };
 
 }  // namespace skippipe

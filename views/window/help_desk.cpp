@@ -71,6 +71,7 @@ std::vector<Detail> HelpDesk::rows() const {
     add(name, answer_.changes);
     if (!answer_.hardly.isEmpty()) add(tr("Tried"), {answer_.hardly});
     add(tr("Would\u00A0harm"), answer_.longer);
+    if (!answer_.bound.isEmpty()) rows.push_back({tr("Bound"), answer_.bound, {}});
     if (!answer_.limit.isEmpty()) rows.insert(rows.begin(), {tr("Limited\u00A0by"), answer_.limit, DetailLink::node});
     return rows;
 }

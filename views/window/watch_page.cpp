@@ -22,6 +22,7 @@
 #include "views/timeline/legend.h"
 #include "views/timeline/painter.h"
 #include "views/timeline/span_view.h"
+#include "views/topology/traffic_key.h"
 
 namespace skippipe {
 namespace {
@@ -353,6 +354,13 @@ QWidget* WatchPage::selection_pane() {
     title->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     legend_column->addWidget(title);
     legend_column->addWidget(drawn_);
+    auto* on_map = words_label(tr("On the map"), "heading");
+    on_map->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
+    legend_column->addWidget(on_map);
+    auto* map_key = seamless_column(new QWidget);
+    map_key->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    map_key->addWidget(new TrafficKey);
+    legend_column->addWidget(map_key->parentWidget());
     legend_->setObjectName("selection_legend");
     column->addWidget(legend_);
     column->addStretch();
