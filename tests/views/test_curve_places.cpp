@@ -58,6 +58,14 @@ private Q_SLOTS:
         QVERIFY2(narrow.end_words().isEmpty(), "there is no room for them");
         panel.set_metrics({"iteration_s"});
         QVERIFY2(panel.key_text().isEmpty(), "one line needs no key");
+        // Of a run that failed at once there is no line: words say so, and the other's line has its name.
+        RunData failed;
+        failed.info.id = 2, failed.info.state = RunState::failed;
+        panel.set_metrics({"loss"});
+        panel.show_runs(snapshots({&first, &failed}), 1);
+        QVERIFY2(panel.equal_text().endsWith("Run 2 failed before its first iteration"),
+                 qPrintable(panel.equal_text()));
+        QVERIFY2(panel.key_text().startsWith("Run 1, "), qPrintable(panel.key_text()));
     }
 
     /// An entry that has no more room in a line stands whole in the next one, its picture beside its words.

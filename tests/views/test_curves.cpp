@@ -164,6 +164,8 @@ private Q_SLOTS:
         QCOMPARE(set.curves[1].name, QString("skip ratio 0.25, 2 runs"));
         QCOMPARE(set.curves[1].points[3].y, (set.curves[1].low[3].y + set.curves[1].high[3].y) / 2);
         QCOMPARE(set.curves[1].pen.color(), run_pen(2, 1).color());
+        QCOMPARE(set.curves[1].runs, QString("2, 3"));  // what stands at its end
+        QVERIFY2(set.curves[0].pen.widthF() > set.curves[1].pen.widthF(), "the baseline's is the thick one");
         CurvePanel panel;
         panel.show_runs(snapshots(shown), 1);
         panel.group_by("Skip ratio");

@@ -6,6 +6,8 @@
 #include "views/compare/differences.h"
 #include "views/compare/figure_table.h"
 #include "views/compare/headlines.h"
+#include "views/curves/curve_set.h"
+#include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
@@ -33,6 +35,62 @@ class TestDifferences : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    /// Seconds are called what they were counted by, in rows, headlines and on axes alike.
+    void times_are_called_by_the_clock_of_the_runs() {
+        RunData a, b, c;
+        a.info.id = 1, b.info.id = 2, c.info.id = 3;
+        a.info.last_validation_loss = 3, b.info.last_validation_loss = 2, c.info.last_validation_loss = 1;
+        a.info.iteration_s = 1, b.info.iteration_s = 2, c.info.iteration_s = 4;
+        a.network_s = 3, b.network_s = 6, c.network_s = 9;
+        a.experiment.execution.clock = b.experiment.execution.clock = Clock::wall;
+        const auto has_row = [](const std::vector<const RunData*>& runs, const QString& name) {
+            const auto rows = differences(runs);
+            return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
+        };
+        QVERIFY(has_row({&a, &b}, "Iteration, time here") && has_row({&a, &b}, "Time here"));
+        QVERIFY(!has_row({&a, &b}, "Network time"));
+        QVERIFY(said({&a, &b}).contains("Shortest iteration here: run 1, 1.00 s"));
+        QVERIFY(has_row({&a, &c}, "Iteration, network time or time here"));
+        QVERIFY(said({&a, &b, &c}).contains("Shortest iteration, of the network or here: run 1"));
+        QVERIFY(has_row({&c}, "Network time") && has_row({&c}, "Iteration, network time"));
+        PointStore store;
+        const auto label = [&](const std::vector<const RunData*>& runs) {
+            return curve_set(runs, 1, {"iteration_s", WorkAxis::network_time}, store);
+        };
+        QCOMPARE(label({&a, &b}).x_label, QString("Time here"));
+        QCOMPARE(label({&a, &b}).y_label, QString("Iteration (time here)"));
+        QCOMPARE(label({&c}).x_label, QString("Network time"));
+        QCOMPARE(work_in_sentence(WorkAxis::network_time, clock_of({&a, &b})), QString("time here"));
+    }
+
+    /// What differs is told whole, in more lines where a column is too narrow for it.
+    void words_without_room_wrap() {
+        std::vector<RunData> all(5);
+        std::vector<const RunData*> runs;
+        for (auto& run : all) {
+            run.info.id = static_cast<RunId>(runs.size() + 1);
+            runs.push_back(&run);
+        }
+        DifferenceRow row;
+        row.section = DifferenceSection::parameters;
+        row.name = "Time per sample per block of 20 nodes of a name that goes on";
+        row.values = QStringList{QString::fromUtf8("4\u2009ms to 8\u2009ms"), "Any stage: all its nodes are lost", "a",
+                                 "b", "c"};
+        row.deltas = QStringList{"", "", "", "", ""};
+        row.verdicts.resize(5);
+        DifferenceRow brief = row;
+        brief.name = "Seed", brief.values = QStringList{"1", "2", "1", "1", "1"};
+        FigureTable table;
+        table.resize(640, 400);
+        table.show();
+        table.show_rows({row, brief}, runs);
+        QCOMPARE(table.rowCount(), 3);
+        QVERIFY2(table.rowHeight(1) > table.rowHeight(2), qPrintable(QString::number(table.rowHeight(1))));
+        for (int c = 0; c < table.columnCount(); ++c) QVERIFY2(table.is_whole(1, c), qPrintable(QString::number(c)));
+        table.resize(2400, 400);
+        QTRY_COMPARE(table.rowHeight(1), table.rowHeight(2));
+    }
+
     /// Where the best by loss is not the quickest, both are named, with what differs.
     void the_quickest_run_is_named_beside_the_best() {
         RunData a, b, c;

@@ -9,6 +9,7 @@
 
 #include "core/analysis/compare.h"
 #include "core/analysis/ranking.h"
+#include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
@@ -224,11 +225,12 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     std::vector<DifferenceRow> rows;
     if (runs.empty()) return rows;
     add_parameters(folded(differing(runs)), true, rows);
+    const RunClock clock = clock_of(runs);
     const auto seconds = [](double s) { return duration(s); };
     const auto plain = [](double v) { return three_digits(v); };
     rows.push_back(stages_visited(runs));
     rows.push_back(metric(
-        QObject::tr("Iteration, network time"), runs, [](const RunData& r) { return r.info.iteration_s; }, seconds,
+        QObject::tr("Iteration, %1").arg(in_sentence(time_name(clock))), runs, [](const RunData& r) { return r.info.iteration_s; }, seconds,
         less_is_better));
     rows.push_back(metric(
         QObject::tr("Predicted iteration"), runs,
@@ -270,7 +272,7 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
         [](double v) { return v < 1000 ? three_digits(v) : whole_number(v); }, {}));
     add_accounting(runs, rows);
     rows.push_back(metric(
-        QObject::tr("Network time"), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds,
+        time_name(clock), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds,
         what_it_took));
     rows.push_back(metric(
         QObject::tr("Machine time"), runs, [](const RunData& r) { return Number{r.info.machine_s}; }, seconds,

@@ -25,7 +25,7 @@ const QString nothing_words = QString::fromUtf8("–");
 constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
 constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
 constexpr int long_words = 480, short_words = 152, middle_words = 92, brief_words = 72;
-constexpr int stacked_row = 40;
+constexpr int stacked_row = 40, most_lines = 3;
 constexpr int wide_padding = size::gap + size::unit, narrow_padding = size::unit + 1;
 
 Verdict verdict_of(const QModelIndex& index) { return static_cast<Verdict>(index.data(verdict_role).toInt()); }
@@ -38,6 +38,32 @@ QString change_words(const QString& change, Verdict verdict) {
 }
 
 int width_of(const QFont& font, const QString& text) { return QFontMetrics(font).horizontalAdvance(text); }
+
+/// A figure stays beside its unit wherever lines break.
+QString unbroken(QString text) { return text.replace(QChar(0x2009), QChar(0x202f)); }
+
+/// Lines of words that wrap in so many pixels.
+int lines_of(const QFont& font, const QString& words, int width) {
+    const QFontMetrics metrics(font);
+    const QString text = unbroken(words);
+    if (metrics.horizontalAdvance(text) <= width) return 1;
+    const QRect room(0, 0, std::max(1, width), metrics.lineSpacing() * (most_lines + 2));
+    return (metrics.boundingRect(room, Qt::TextWordWrap, text).height() + metrics.lineSpacing() / 2) /
+           metrics.lineSpacing();
+}
+
+/// As many of its words as have room in those lines, with an ellipsis where some have not.
+QString in_lines(const QFont& font, const QString& text, int width, int lines) {
+    if (lines <= 1) return QFontMetrics(font).elidedText(text, Qt::ElideRight, width);
+    QString shorter = unbroken(text);
+    while (shorter.size() > 1 && lines_of(font, shorter, width) > lines) {
+        shorter.chop(shorter.endsWith(QChar(0x2026)) ? 2 : 1);
+        shorter += QChar(0x2026);
+    }
+    return shorter;
+}
+
+int lines_in(const QFont& font, int height) { return std::max(1, height / QFontMetrics(font).lineSpacing()); }
 
 }  // namespace
 
@@ -95,16 +121,18 @@ public:
         QRect inside = option.rect.adjusted(table_.padding_, 0, -table_.padding_, 0);
         QRect change = inside;
         const QRect beside = table_.beside_changes(option.rect, index.column());
-        if (index.data(figure_role).toBool() || width_of(font, value) <= beside.width()) inside = beside;
-        if (table_.stacked_ && option.rect.height() > size::row) {
+        if (index.data(figure_role).toBool() || width_of(font, value) <= beside.width()) inside = beside;  // in a line
+        const bool is_figure = index.data(figure_role).toBool();
+        if (table_.stacked_ && is_figure && option.rect.height() > size::row) {
             inside.setHeight(option.rect.height() / 2 + size::unit);
             change.setTop(inside.bottom() - size::unit);
         }
         painter->save();
         painter->setFont(font);
         painter->setPen(value == nothing_words || index.data(same_role).toBool() ? theme().text_2 : theme().text);
-        painter->drawText(inside, Qt::AlignRight | Qt::AlignVCenter,
-                          QFontMetrics(font).elidedText(value, Qt::ElideRight, inside.width()));
+        const int lines = is_figure ? 1 : lines_in(font, inside.height());
+        painter->drawText(inside, Qt::AlignRight | Qt::AlignVCenter | (lines > 1 ? Qt::TextWordWrap : 0),
+                          in_lines(font, value, inside.width(), lines));
         painter->setFont(small_font());
         const Verdict verdict = verdict_of(index);
         painter->setPen(verdict == Verdict::better  ? theme().good
@@ -122,7 +150,7 @@ private:
 FigureTable::FigureTable(QWidget* parent) : QTableWidget(parent) {
     setObjectName("differences");
     make_plain(*this, tr("Differences"));
-    setWordWrap(false);
+    setWordWrap(true);
     setTextElideMode(Qt::ElideRight);
     setItemDelegate(new Painter(*this));
     setHorizontalHeader(new Heads(*this));
@@ -270,10 +298,31 @@ void FigureTable::divide() {
         for (int& width : widths)
             width = std::max(width, std::min(width + spare / static_cast<int>(widths.size()),
                                              2 * padding_ + std::min(words->words, long_words)));
-    for (int r = 0; r < rowCount(); ++r) setRowHeight(r, stacked_ && has_changes(r) ? stacked_row : size::row);
     for (std::size_t i = 0; i < widths.size(); ++i) setColumnWidth(static_cast<int>(i) + 1, widths[i]);
     if (columnCount() > 0)
         setColumnWidth(0, std::clamp(room - std::accumulate(widths.begin(), widths.end(), 0), least_names, most_names));
+    for (int r = 0; r < rowCount(); ++r) setRowHeight(r, row_height(r));
+}
+
+/// Pixels that a cell has for words in a line.
+int FigureTable::words_room(int row, int column) const {
+    if (column == 0) return columnWidth(0) - size::wide_gap;
+    const QRect whole(0, 0, columnWidth(column), 1);
+    return item(row, column)->data(figure_role).toBool() ? beside_changes(whole, column).width()
+                                                         : whole.width() - 2 * padding_;
+}
+
+/// Words that have no room in one line wrap; figures never do.
+int FigureTable::row_height(int row) const {
+    if (columnSpan(row, 0) > 1) return size::row;
+    int lines = 1;
+    for (int c = 0; c < columnCount(); ++c)
+        if (const auto* cell = item(row, c); cell != nullptr && !cell->data(figure_role).toBool())
+            lines = std::max(
+                lines, lines_of(font(), c == 0 ? cell->text() : cell->data(value_role).toString(), words_room(row, c)));
+    const int spacing = QFontMetrics(font()).lineSpacing(),
+              words = size::row + (std::min(lines, most_lines) - 1) * spacing;
+    return stacked_ && has_changes(row) ? std::max(stacked_row, words) : words;
 }
 
 bool FigureTable::has_changes(int row) const {
@@ -291,11 +340,12 @@ void FigureTable::resizeEvent(QResizeEvent* event) {
 bool FigureTable::is_whole(int row, int column) const {
     const auto* cell = item(row, column);
     if (cell == nullptr) return true;
-    if (column == 0) return width_of(font(), cell->text()) <= columnWidth(0) - size::gap;
-    const QRect whole(0, 0, columnWidth(column), 1);
-    const int room =
-        cell->data(figure_role).toBool() ? beside_changes(whole, column).width() : whole.width() - 2 * padding_;
-    return width_of(cell->data(best_role).toBool() ? bold_font() : font(), cell->data(value_role).toString()) <= room;
+    const int room = words_room(row, column);
+    if (cell->data(figure_role).toBool())
+        return width_of(cell->data(best_role).toBool() ? bold_font() : font(), cell->data(value_role).toString()) <=
+               room;
+    return lines_of(font(), column == 0 ? cell->text() : cell->data(value_role).toString(), room) <=
+           lines_in(font(), rowHeight(row));
 }
 
 }  // namespace skippipe

@@ -31,6 +31,8 @@ private:
     void measure();
     void divide();
     bool has_changes(int row) const;
+    int words_room(int row, int column) const;
+    int row_height(int row) const;
     QRect beside_changes(const QRect& cell, int column) const;
 
     /// Pixels of the widest of a column.

@@ -13,6 +13,7 @@
 #include "views/compare/compared_runs.h"
 #include "views/compare/differences.h"
 #include "views/curves/curve_data.h"
+#include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
@@ -22,6 +23,10 @@ namespace skippipe {
 namespace {
 
 constexpr double as_long = 1.005;  ///< of the quickest: in three digits it is 1.00
+
+QString shortest_iteration(const std::vector<const RunData*>& runs) {
+    return QObject::tr("Shortest %1").arg(iteration_of(clock_of(runs)));
+}
 
 /// "run 4 takes 1.32 x as long (skip ratio 0), run 3 4.20 x (planner gpipe)", the next first, each with what it has
 /// where that is wanted; `seconds` of each run.
@@ -57,7 +62,8 @@ std::vector<RunId> as_good_as(const std::vector<double>& seconds, std::size_t qu
     return found;
 }
 
-/// Who is first at the loss that all get to, by network time: what the shorter iteration and the lower loss come to.
+/// Who is first at the loss that all get to, by the clock of the runs: what the shorter iteration and the lower loss
+/// come to.
 /// None where readings are too far apart to tell it of each.
 std::optional<Headline> soonest_one(const ComparedRuns& all) {
     const auto& runs = all.runs;
@@ -110,7 +116,7 @@ Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
         words += QObject::tr(". So small a difference may be chance: more seeds would tell");
     if (ranking.unequal)
         words += QObject::tr(". The runs did unequal numbers of iterations; To a loss compares equal work");
-    return {by_loss ? QObject::tr("Lowest last validation loss") : QObject::tr("Shortest iteration of the network"),
+    return {by_loss ? QObject::tr("Lowest last validation loss") : shortest_iteration(runs),
             best.id,
             figure,
             words,
@@ -124,9 +130,8 @@ Headline quickest_one(const ComparedRuns& all, const Paces& paces, bool reason) 
     std::vector<double> seconds(runs.size());
     std::transform(runs.begin(), runs.end(), seconds.begin(),
                    [](const RunData* run) { return *run->info.iteration_s; });
-    return {QObject::tr("Shortest iteration of the network"), runs[paces.quickest]->info.id,
-            duration(seconds[paces.quickest]), capitalised(behind_words(all, seconds, paces.quickest, reason)),
-            as_good_as(seconds, paces.quickest, runs)};
+    return {shortest_iteration(runs), runs[paces.quickest]->info.id, duration(seconds[paces.quickest]),
+            capitalised(behind_words(all, seconds, paces.quickest, reason)), as_good_as(seconds, paces.quickest, runs)};
 }
 
 /// All that is said of the runs, a card each.
@@ -231,13 +236,7 @@ QString alone_words(const std::vector<const RunData*>& left) {
 Headlines headlines_of_begun(const std::vector<const RunData*>& runs) {
     std::vector<const RunData*> begun, failed;
     for (const auto* run : runs) (did_nothing(run->info) ? failed : begun).push_back(run);
-    std::vector<RunId> numbers;
-    numbers.reserve(failed.size());
-    for (const auto* run : failed) numbers.push_back(run->info.id);
-    const QString words =
-        failed.size() == 1
-            ? did_nothing_words(failed.front()->info)
-            : capitalised(QObject::tr("%1 failed before their first iteration").arg(run_numbers(numbers)));
+    const QString words = did_nothing_words(failed);
     const QString why = error_words(failed.front()->info);
     auto found = begun.size() < 2 ? Headlines{Answer{{}, words, alone_words(begun)}, {}} : headlines(begun);
     if (begun.size() < 2 && !why.isEmpty()) found.answer->words += QStringLiteral(". ") + why;

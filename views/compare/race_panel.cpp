@@ -11,6 +11,7 @@
 
 #include "views/compare/loss_box.h"
 #include "views/curves/curve_set.h"
+#include "views/runs/clock_words.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -117,6 +118,7 @@ void RacePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& run
     shown_.clear();
     for (const auto& run : held_) shown_.push_back(run.get());
     choose_readable_loss(*metric_, shown_);
+    axis_->setItemText(0, axis_label(race_axes[0], clock_of(shown_)));
     fill_groups();
     draw();
 }

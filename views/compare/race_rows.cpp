@@ -10,6 +10,7 @@
 #include <QObject>
 
 #include "core/analysis/ranking.h"
+#include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
@@ -80,6 +81,13 @@ QString numbers_of(const std::vector<const RunData*>& runs, const RaceGroup& gro
     ids.reserve(group.runs.size());
     for (const std::size_t run : group.runs) ids.push_back(runs[run]->info.id);
     return run_numbers(ids);
+}
+
+/// "Change to run 1": a group of a few is named.
+QString against_words(const std::vector<const RunData*>& runs, const RaceGroup& baseline) {
+    constexpr std::size_t most_named = 3;
+    return baseline.runs.size() <= most_named ? QObject::tr("Change\nto %1").arg(numbers_of(runs, baseline))
+                                              : QObject::tr("Change to\nthe first row");
 }
 
 /// "Runs 1, 3 reach 2.82 first, after 18.5 s; run 4: 1.74 x, run 2: 5.68 x", of groups that all got there.
@@ -163,11 +171,18 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     table.target = race.target;
     const bool same = train_the_same(runs);
     const QString loss = three_digits(*race.target), at = work_words(*race.common_x, choice.x);
-    const auto axis_words = describe(choice.x);
-    const QString axis = QString::fromUtf8(axis_words.data(), static_cast<qsizetype>(axis_words.size()));
-    table.headers = {QObject::tr("Runs"),       QObject::tr("Reached"), QObject::tr("To %1").arg(loss),
-                     QObject::tr("× baseline"), QObject::tr("p"),       QObject::tr("Loss at %1").arg(at),
-                     QObject::tr("Change"),     QObject::tr("p")};
+    const QString axis = work_in_sentence(choice.x, clock_of(runs));
+    table.headers = {QObject::tr("Runs"),
+                     QObject::tr("Reached"),
+                     QObject::tr("To %1").arg(loss),
+                     QObject::tr("× baseline"),
+                     QObject::tr("p"),
+                     QObject::tr("Loss at %1").arg(at),
+                     against_words(runs, race.groups.front()),
+                     QObject::tr("p")};
+    const bool all_there = std::all_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
+        return group.there == group.runs.size();  // a column that says so of each says nothing
+    });
     for (const std::size_t g : by_arrival(race)) {
         const auto& group = race.groups[g];
         const auto &reach = group.to_target, &value = group.at_common;
@@ -179,7 +194,7 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
             judged ? verdict_of(value, may_be_seeds(value, race.groups.front().at_common)) : Verdict::none;
         table.first_runs.push_back(runs[group.runs.front()]->info.id);
         table.rows.push_back({name_cell(row_name(names[static_cast<qsizetype>(g)], runs, group)),
-                              {QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
+                              {all_there ? QString{} : QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
                               {arrival_words(group, choice.x), soon},
                               {first || !reach.share ? QString{} : three_digits(*reach.share), soon},
                               {chance_words(reach.p)},

@@ -44,7 +44,7 @@ std::span<const CurveMetric> curve_metrics() {
                                               {"bits_per_byte", "Bits per byte", "Validation (bits per byte)"},
                                               {"gradient_norm", "Gradient norm", "Gradient norm"},
                                               {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
-                                              {"iteration_s", "Iteration time", "Iteration (network time)"},
+                                              {"iteration_s", "Iteration time", "Iteration"},
                                               {"idle_share", "Idle share", "Idle share of nodes' time (%)"},
                                               {"bytes_sent", "Bytes sent", "Sent so far"}};
     return metrics;

@@ -18,7 +18,9 @@
 
 #include "views/curves/equal_words.h"
 #include "views/curves/plot.h"
+#include "views/runs/clock_words.h"
 #include "views/runs/run_marks.h"
+#include "views/runs/run_table.h"
 #include "views/theme/flow_key.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -266,6 +268,8 @@ void CurvePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& ru
         const QSignalBlocker drawn_below(x_);
         if (!axis_chosen_) show_axis(usual_axis(shown_));
     }
+    const auto of_time = std::find(std::begin(x_choices), std::end(x_choices), WorkAxis::network_time);
+    x_->setItemText(static_cast<int>(of_time - std::begin(x_choices)), time_name(clock_of(shown_)));
     offer_money(std::any_of(shown_.begin(), shown_.end(),
                             [](const RunData* run) { return run->iteration && run->iteration->money; }));
     baseline_ = baseline;
@@ -351,7 +355,7 @@ void CurvePanel::group_by(const QString& name) {
     show_all();
 }
 
-/// One key for all charts: in them it would cover curves. A curve that is alone needs none.
+/// One key for all charts: in them it would cover curves. A run that is alone needs none.
 void CurvePanel::show_key() {
     constexpr qsizetype most = 12;
     keyed_.clear();
@@ -363,7 +367,7 @@ void CurvePanel::show_key() {
             if (keyed_.size() <= most)
                 entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name});
         }
-    if (keyed_.size() < 2) keyed_.clear(), entries.clear();
+    if (keyed_.size() < 2 && shown_.size() < 2) keyed_.clear(), entries.clear();
     if (keyed_.size() > most) entries.push_back({{}, tr("and %1 more").arg(keyed_.size() - most)});
     key_->set_entries(std::move(entries));
 }
@@ -428,7 +432,9 @@ void CurvePanel::draw() {
     const auto& first_choice = charts_.front()->set().choice;
     const auto words = equal_words(shown_, baseline_, first_choice.metric, first_choice.x, points_);
     finding_->setText(words.finding);
-    equal_->setText(words.details);
+    QStringList told{words.details, shown_.size() > 1 ? did_nothing_words(shown_) : QString{}};  // they have no line
+    told.removeAll(QString{});
+    equal_->setText(told.join(' '));
     for (auto* label : {finding_, equal_}) label->setVisible(!label->text().isEmpty());
     scroll_->setVisible(!empty);
     empty_->setVisible(empty);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 
 namespace skippipe {
@@ -28,18 +29,32 @@ void add_curve(CurveSet& set, const RunData& run, const std::string& metric, con
     set.curves.push_back(std::move(curve));
 }
 
+/// "1, 3": so many that they have room at a curve's end.
+QString few_of(const QStringList& numbers) {
+    constexpr qsizetype most = 3;
+    return numbers.mid(0, most).join(QStringLiteral(", ")) +
+           (numbers.size() > most ? QString::fromUtf8(", …") : QString{});
+}
+
 /// A curve a group: the mean of its runs, and between which values they lie.
-void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QStringList& groups, PointStore& store) {
+void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QStringList& groups, RunId baseline,
+                PointStore& store) {
     QStringList told;
     for (std::size_t first = 0; first < runs.size(); ++first) {
         const QString& word = groups[static_cast<qsizetype>(first)];
         if (told.contains(word)) continue;
         told << word;
         std::vector<std::vector<CurvePoint>> curves;
-        for (std::size_t i = first; i < runs.size(); ++i)
-            if (groups[static_cast<qsizetype>(i)] == word)
-                if (const auto& points = store.points(*runs[i], set.choice.metric, set.choice.x); !points.empty())
-                    curves.push_back(points);
+        QStringList numbers;
+        bool has_baseline = false;
+        for (std::size_t i = first; i < runs.size(); ++i) {
+            if (groups[static_cast<qsizetype>(i)] != word) continue;
+            const auto& points = store.points(*runs[i], set.choice.metric, set.choice.x);
+            if (points.empty()) continue;
+            curves.push_back(points);
+            numbers << QString::number(runs[i]->info.id);
+            has_baseline = has_baseline || runs[i]->info.id == baseline;
+        }
         auto band = mean_band(curves);
         if (band.mean.empty()) continue;
         const RunId run = runs[first]->info.id;
@@ -47,7 +62,8 @@ void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QS
         Curve curve{
             .run = run,
             .name = count == 1 ? QObject::tr("%1, 1 run").arg(word) : QObject::tr("%1, %2 runs").arg(word).arg(count)};
-        curve.pen = run_pen(run, thin_line);
+        curve.pen = run_pen(run, has_baseline && groups.count(word) < groups.size() ? thick_line : thin_line);
+        curve.runs = few_of(numbers);
         if (set.choice.smoothing > 0) curve.smooth = smoothed(band.mean, set.choice.smoothing);
         curve.points = std::move(band.mean);
         curve.low = std::move(band.low);
@@ -94,30 +110,19 @@ void hold_against(CurveSet& set, RunId baseline) {
 
 }  // namespace
 
-QString axis_label(WorkAxis axis) {
-    switch (axis) {
-        case WorkAxis::iteration: return QObject::tr("Iteration");
-        case WorkAxis::tokens: return QObject::tr("Tokens trained");
-        case WorkAxis::microbatches: return QObject::tr("Microbatches");
-        case WorkAxis::block_flops: return QObject::tr("FLOPs of the blocks, forward and backward");
-        case WorkAxis::network_time: return QObject::tr("Network time");
-        case WorkAxis::machine_time: return QObject::tr("Machine time");
-        case WorkAxis::money: return QObject::tr("Money, in the experiment's prices");
-    }
-    return {};
-}
-
 CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, const CurveChoice& choice,
                    PointStore& store) {
     CurveSet set;
     set.choice = choice;
-    set.x_label = axis_label(choice.x);
+    const RunClock clock = clock_of(runs);
+    set.x_label = axis_label(choice.x, clock);
     set.x_is_time = choice.x == WorkAxis::network_time || choice.x == WorkAxis::machine_time;
     set.y_is_time = choice.metric == "iteration_s";
     for (const auto& metric : curve_metrics())
         if (choice.metric == metric.name) set.y_label = QObject::tr(metric.label);
+    if (set.y_is_time) set.y_label = QObject::tr("Iteration (%1)").arg(in_sentence(time_name(clock)));
     if (choice.groups.size() == static_cast<qsizetype>(runs.size()) && !runs.empty()) {
-        add_groups(set, runs, choice.groups, store);
+        add_groups(set, runs, choice.groups, baseline, store);
         if (choice.less_baseline) hold_against(set, baseline);
         return set;
     }

@@ -9,7 +9,8 @@ namespace skippipe {
 
 struct Curve {
     RunId run = 0;
-    QString name;  ///< "Run 7, gpipe"
+    QString name;       ///< "Run 7, gpipe"
+    QString runs = {};  ///< of a group: "1, 3", what stands at its end; else empty
     QPen pen;
     SharedPoints points;                ///< as recorded, by x
     std::vector<CurvePoint> smooth;     ///< drawn above the points, which turn pale; empty: not smoothed
@@ -44,9 +45,6 @@ struct CurveSet {
 /// as discs of the same colour. Groups have the colour of their first run.
 CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, const CurveChoice& choice,
                    PointStore& store);
-
-/// What stands on the axis, with its unit where its ticks have none.
-QString axis_label(WorkAxis axis);
 
 /// A line a point, of all sets: "metric,run,curve,x,value", x as the axis counts it; every point, unsmoothed.
 std::string curves_csv(const std::vector<CurveSet>& sets);

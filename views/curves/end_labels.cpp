@@ -86,7 +86,9 @@ EndLabels::EndLabels(QCustomPlot& plot) : plot_(plot) {
 
 QString EndLabels::words_of(const CurveEnd& end) const {
     const QString value = (end.curve->marks ? QString::fromUtf8("○ ") : QString{}) + value_words(*set_, end.point.y);
-    return names_runs_ ? QStringLiteral("%1  %2").arg(end.curve->run).arg(value) : value;
+    if (!names_runs_) return value;
+    const QString runs = end.curve->runs.isEmpty() ? QString::number(end.curve->run) : end.curve->runs;
+    return QStringLiteral("%1  %2").arg(runs, value);
 }
 
 void EndLabels::show_set(const CurveSet& set) {

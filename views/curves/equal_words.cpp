@@ -7,6 +7,7 @@
 #include <QStringList>
 
 #include "core/analysis/ranking.h"
+#include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 
@@ -23,7 +24,7 @@ QString held_equal(const std::vector<const RunData*>& runs, WorkAxis x) {
         if (const QString size = run->iteration ? QString::number(run->iteration->microbatches) : QString{};
             !size.isEmpty() && !sizes.contains(size))
             sizes << size;
-    QString equal = QObject::tr("Equal %1").arg(text_of(describe(x)));
+    QString equal = QObject::tr("Equal %1").arg(work_in_sentence(x, clock_of(runs)));
     if (x != WorkAxis::iteration || sizes.isEmpty()) return equal;
     return sizes.size() == 1 ? QObject::tr("%1 of %2 microbatches each").arg(equal, sizes.front())
                              : QObject::tr("%1, but of %2 microbatches").arg(equal, sizes.join(QObject::tr(" and ")));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "views/runs/clock_words.h"
+
 namespace skippipe {
 
 void IdleSums::add(const IdleReport& report, int iteration) {
@@ -26,7 +28,7 @@ RunStretch::RunStretch(const RunData& run) {
     lanes_.set_key(run.info.id);
     if (!run.problem) return;
     lanes_.set_lanes(run.problem->node_ids);
-    if (run.experiment.execution.clock == Clock::wall) lanes_.name_time("Time here");
+    lanes_.name_time(time_name(clock_of({&run})).toStdString());
     const auto stages = stage_of_nodes(run.plan, run.problem->nodes());
     for (int node = 0; node < run.problem->nodes(); ++node)
         lanes_.set_stage(node, stages[static_cast<std::size_t>(node)]);

@@ -10,6 +10,7 @@
 #include <QIcon>
 #include <QPixmap>
 
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/words.h"
@@ -71,6 +72,17 @@ bool did_nothing(const RunInfo& run) { return run.state == RunState::failed && r
 
 QString did_nothing_words(const RunInfo& run) {
     return QObject::tr("Run %1 failed before its first iteration").arg(run.id);
+}
+
+QString did_nothing_words(const std::vector<const RunData*>& runs) {
+    std::vector<const RunInfo*> failed;
+    for (const auto* run : runs)
+        if (did_nothing(run->info)) failed.push_back(&run->info);
+    if (failed.empty()) return {};
+    if (failed.size() == 1) return did_nothing_words(*failed.front());
+    std::vector<RunId> numbers(failed.size());
+    std::transform(failed.begin(), failed.end(), numbers.begin(), [](const RunInfo* run) { return run->id; });
+    return capitalised(QObject::tr("%1 failed before their first iteration").arg(run_numbers(numbers)));
 }
 
 QString error_words(const RunInfo& run) {
@@ -294,7 +306,7 @@ QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role
                                  "",
                                  "",
                                  "Done of planned",
-                                 "Mean network time of an iteration",
+                                 "Mean time of an iteration: of the network, under the wall clock here",
                                  "Last validation loss, nats a token",
                                  "Of this machine",
                                  "",

@@ -12,6 +12,8 @@
 
 namespace skippipe {
 
+struct RunData;
+
 /// The run list: one row a run, as text, with numbers to sort by under `sort_role`.
 class RunTable : public QAbstractTableModel {
     Q_OBJECT
@@ -105,6 +107,8 @@ QString state_words(const RunInfo& run);
 bool did_nothing(const RunInfo& run);
 /// "Run 4 failed before its first iteration".
 QString did_nothing_words(const RunInfo& run);
+/// Of those of them that failed so; empty: none did.
+QString did_nothing_words(const std::vector<const RunData*>& runs);
 /// What was recorded of a failure, with its place as people call it: "Transport: two ranks are on one GPU".
 QString error_words(const RunInfo& run);
 /// "Run 5, Churn, skippipe-joint, finished".
