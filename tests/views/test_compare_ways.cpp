@@ -85,10 +85,10 @@ private Q_SLOTS:
             return cut;
         };
         auto& list = page.list().view();
-        QVERIFY(list.isColumnHidden(RunTable::iteration_time) && !list.isColumnHidden(RunTable::name));
-        QVERIFY2(page.list().width() <= 282, qPrintable(QString::number(page.list().width())));
+        QVERIFY(list.isColumnHidden(RunTable::validation_loss) && !list.isColumnHidden(RunTable::iteration_time));
+        QVERIFY2(page.list().width() <= 294, qPrintable(QString::number(page.list().width())));
         window->resize(1600, 900);
-        QTRY_VERIFY(!list.isColumnHidden(RunTable::iteration_time) && !list.isColumnHidden(RunTable::state));
+        QTRY_VERIFY(!list.isColumnHidden(RunTable::validation_loss) && !list.isColumnHidden(RunTable::state));
         QTRY_VERIFY2(cut_names().isEmpty(), qPrintable(cut_names().join(", ")));
         for (int r = 0; r < table.rowCount(); ++r) QCOMPARE(table.rowHeight(r), table.rowHeight(0));
     }
@@ -104,6 +104,11 @@ private Q_SLOTS:
         auto& page = window->compare_page();
         page.tabs().setCurrentIndex(4);
         QVERIFY(page.findChild<QMenu*>("timeline_legend") != nullptr);
+        const auto* key = page.findChild<FlowKey*>("timeline_key");  // open, whatever is pressed
+        QVERIFY(key != nullptr && key->isVisible());
+        QTRY_VERIFY2(key->words().startsWith("work, backward darker"), qPrintable(key->words()));
+        QTRY_VERIFY2(key->words().contains("waits: "), qPrintable(key->words()));
+        QVERIFY(key->height() >= key->heightForWidth(key->width()));
         const double all_s = page.timelines().front()->data()->extent_s();
         const auto seen_s = [&] { return page.zoom().end() - page.zoom().begin(); };
         page.findChild<QPushButton*>("fit_timelines")->click();
@@ -149,6 +154,8 @@ private Q_SLOTS:
         for (const auto* view : page.timelines()) {
             QVERIFY(view->is_compact());
             QVERIFY2(view->height() >= view->height_for_least_lanes(), "all lanes are seen");
+            QCOMPARE(view->height() - (view == first ? static_cast<int>(axis_height) : 0),
+                     page.timelines().back()->height());  // lanes of one height
             QCOMPARE(view->place_of(1, 0).x(), first->place_of(1, 0).x());
             QVERIFY2(view == first || view->height_for_least_lanes() < first->height_for_least_lanes(), "one axis");
         }
@@ -272,6 +279,8 @@ private Q_SLOTS:
         std::swap(swapped.plan.stages[0], swapped.plan.stages[1]);
         RunPlansPanel panel;
         panel.show();
+        panel.show_runs({&one});
+        QVERIFY2(panel.empty().isVisible() && panel.words().isHidden(), "nothing to compare");
         panel.show_runs({&one, &swapped});
         const auto& matrix = panel.table();
         int badges = 0;
@@ -289,6 +298,7 @@ private Q_SLOTS:
                                       .arg(nodes)),
                  qPrintable(found));
         QCOMPARE(panel.words().text(), QString("Grey: as in run 1"));
+        QVERIFY(panel.empty().isHidden());
         RunData third = one;
         third.info.id = 3;
         panel.show_runs({&one, &swapped, &third});

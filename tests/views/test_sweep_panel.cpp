@@ -209,6 +209,8 @@ private Q_SLOTS:
         QCOMPARE(panel.table().columnCount(), 7);
         QVERIFY(!panel.table().isColumnHidden(2));
         QVERIFY(!panel.figure().isEnabled());
+        const auto* why_off = panel.findChild<QLabel*>("worth_why_off");  // beside what cannot be chosen
+        QVERIFY2(why_off->isVisible() && why_off->text().contains("prices"), qPrintable(why_off->text()));
         panel.target().setText("3");
         QCOMPARE(*panel.worths().rows[0].iterations.most, 3500.0 / (4 * 2 * 32));
 
@@ -216,6 +218,7 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(panel.worths().rows.size() == 2 && panel.figure().isEnabled(), 30'000);
         QTRY_VERIFY_WITH_TIMEOUT(!panel.is_planning(), 30'000);
         QCOMPARE(panel.table().columnCount(), 8);
+        QVERIFY(why_off->isHidden());
         const auto& priced = panel.worths().rows[0];  // a node costs 1 a second: three work
         QVERIFY(std::abs(*priced.money.mean / (3 * *priced.network_s.mean) - 1) < 1e-9);
         // Of a training that was read twice nobody knows when it got there.

@@ -8,14 +8,15 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QResizeEvent>
 #include <QScopedValueRollback>
-#include <QScrollArea>
 #include <QTabBar>
 #include <QToolButton>
 
 #include "views/compare/differences.h"
 #include "views/compare/findings.h"
+#include "views/compare/timeline_key.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
@@ -28,11 +29,27 @@
 namespace skippipe {
 namespace {
 
-constexpr int least_list_width = 232, narrow_list = 280, narrow_page = 1100, first_list = 376, first_page = 1210,
+constexpr int least_list_width = 232, narrow_list = 292, narrow_page = 1100, first_list = 376, first_page = 1210,
               most_list = 520;
-constexpr int first_stretch = 9, other_stretch = 8;  ///< of low timelines, the first of which has the axis
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
-constexpr int least_timeline = 220, least_low_timeline = 120;  ///< pixels
+constexpr int least_timeline = 220, least_low_timeline = 108;  ///< pixels
+
+/// Words in one line, with an ellipsis where they have no room.
+class LineLabel final : public QLabel {
+public:
+    LineLabel() {
+        setProperty("role", "secondary");
+        setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    }
+
+protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        painter.setPen(theme().text_2);
+        painter.drawText(rect(), Qt::AlignRight | Qt::AlignVCenter,
+                         fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+    }
+};
 
 /// "1.20 s an iteration, idle 70.7 %, replica 16.3 %": the cause that takes most.
 QString figures_of(const RunData& run) {
@@ -58,11 +75,9 @@ QWidget* timeline_title(const RunData& run, const QString& what, QLabel* figures
     swatch->setPixmap(run_swatch(run.info.id));
     auto* name = words_label(QObject::tr("Run %1, %2").arg(run.info.id).arg(what), "heading");
     name->setWordWrap(false);
-    figures->setWordWrap(false);
     row->addWidget(swatch);
     row->addWidget(name);
-    row->addStretch();
-    row->addWidget(figures);
+    row->addWidget(figures, 1);
     return title;
 }
 
@@ -88,6 +103,8 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       sweep_(new SweepPanel(document, feed, sweeper)),
       worth_(new WorthPanel(document, planners)),
       idle_finding_(words_label({}, "heading")),
+      timeline_key_(new FlowKey(small_font(), this)),
+      stack_scroll_(new QScrollArea),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)),
       usual_list_(first_list),
@@ -167,11 +184,12 @@ QWidget* ComparePage::timelines_tab() {
     auto* tab = new QWidget;
     auto* column = seamless_column(tab);
     auto* row = head_row();
+    row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     auto* drawn = new QToolButton;
-    drawn->setText(tr("What is drawn"));
+    drawn->setText(tr("More"));
     drawn->setPopupMode(QToolButton::InstantPopup);
     drawn->setMenu(legend_menu(drawn));
-    drawn->setToolTip(tr("What colours and marks of timelines mean"));
+    drawn->setToolTip(tr("All that timelines draw, and what it means"));
     auto* one = new QPushButton(tr("One iteration"));
     one->setObjectName("one_iteration");
     one->setToolTip(tr("The first iteration of the slowest run in sight, and as much time of the others"));
@@ -180,23 +198,55 @@ QWidget* ComparePage::timelines_tab() {
     fit->setObjectName("fit_timelines");
     fit->setToolTip(tr("All iterations of all runs in sight"));
     connect(fit, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
+    timeline_key_->setObjectName("timeline_key");
+    row->addWidget(timeline_key_, 1);
     row->addWidget(drawn);
-    row->addStretch();
     row->addWidget(one);
     row->addWidget(fit);
     column->addLayout(row);
     column->addWidget(idle_finding_);
     idle_finding_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     idle_finding_->setObjectName("idle_finding");
-    auto* scroll = new QScrollArea;
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setAccessibleName(tr("Timelines of the runs"));
+    stack_scroll_->setWidgetResizable(true);
+    stack_scroll_->setFrameShape(QFrame::NoFrame);
+    stack_scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    stack_scroll_->setAccessibleName(tr("Timelines of the runs"));
+    stack_scroll_->viewport()->installEventFilter(this);
     stack_rows_->setContentsMargins(0, 0, 0, 0);
     stack_rows_->setSpacing(0);
-    scroll->setWidget(stack_);
-    column->addWidget(scroll, 1);
+    stack_scroll_->setWidget(stack_);
+    column->addWidget(stack_scroll_, 1);
     return tab;
+}
+
+bool ComparePage::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == stack_scroll_->viewport() && event->type() == QEvent::Resize) fit_timelines();
+    return QWidget::eventFilter(watched, event);
+}
+
+/// Low timelines have lanes of one height: what is in sight, less the titles and the axis above the first, is shared.
+void ComparePage::fit_timelines() {
+    bool low = false;
+    if (!timelines_.empty() && timelines_.front()->is_compact()) {
+        const int count = static_cast<int>(timelines_.size()), axis = static_cast<int>(axis_height);
+        int room = stack_scroll_->viewport()->height() - axis;
+        for (const auto* label : figures_) room -= label->parentWidget()->sizeHint().height();
+        const int lanes = std::max(least_low_timeline, room / count);
+        for (auto* view : timelines_) {
+            view->setFixedHeight(lanes + (view == timelines_.front() ? axis : 0));
+            const auto in_view = view->data() != nullptr ? std::ssize(view->data()->lanes()) : 0;
+            low = low || lanes < least_hatched_lane * static_cast<double>(in_view);
+        }
+    }
+    show_timeline_key(low);
+}
+
+/// Swatches have hatches where the lanes have.
+void ComparePage::show_timeline_key(bool low) {
+    std::vector<const RunData*> runs;
+    runs.reserve(data_.size());
+    for (const auto& run : data_) runs.push_back(run.get());
+    timeline_key_->set_entries(timeline_key(runs, low, devicePixelRatioF()));
 }
 
 /// Of the slowest run: not all of them squeezed together.
@@ -322,10 +372,10 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         for (const auto* run : runs) {
             auto* view = new TimelineView(zoom_, low);
             if (low) view->set_frame(stacked_frame(timelines_.empty()));
-            figures_.push_back(words_label({}, "secondary"));
+            figures_.push_back(new LineLabel);
             stack_rows_->addWidget(
                 timeline_title(*run, apart[std::ssize(timelines_)], figures_.back(), low && !timelines_.empty()));
-            stack_rows_->addWidget(view, low && timelines_.empty() ? first_stretch : other_stretch);
+            stack_rows_->addWidget(view, low ? 0 : 1);
             timelines_.push_back(view);
             connect(view, &TimelineView::lanes_scrolled, this, [this, view](double pixels) {
                 for (auto* other : timelines_)
@@ -348,11 +398,10 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         timelines_[i]->set_data(runs[i]->lanes);
         figures_[i]->setText(figures_of(*runs[i]));
-        timelines_[i]->setMinimumHeight(runs.size() == 1 ? timelines_[i]->height_for_all_lanes()
-                                        : timelines_[i]->is_compact()
-                                            ? least_low_timeline + (i == 0 ? static_cast<int>(axis_height) : 0)
-                                            : least_timeline);
+        if (!timelines_[i]->is_compact())
+            timelines_[i]->setMinimumHeight(runs.size() == 1 ? timelines_[i]->height_for_all_lanes() : least_timeline);
     }
+    fit_timelines();
     const QString found = idle_finding(runs);
     idle_finding_->setText(found);
     idle_finding_->setVisible(!found.isEmpty());

@@ -6,6 +6,7 @@
 
 #include <QCheckBox>
 #include <QLabel>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -21,6 +22,7 @@
 #include "views/document/selection_model.h"
 #include "views/runs/evaluator.h"
 #include "views/runs/run_list.h"
+#include "views/theme/flow_key.h"
 #include "views/timeline/timeline_view.h"
 
 namespace skippipe {
@@ -57,6 +59,7 @@ Q_SIGNALS:
 
 protected:
     void changeEvent(QEvent*) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     void showEvent(QShowEvent*) override;
     void resizeEvent(QResizeEvent*) override;
 
@@ -70,6 +73,8 @@ private:
     QWidget* timelines_tab();
     void show_one_iteration();
     void show_timelines(const std::vector<const RunData*>& runs);
+    void fit_timelines();
+    void show_timeline_key(bool low);
 
     void share_selection(const TimelineView& view);
     void follow_selection();
@@ -92,6 +97,8 @@ private:
     SweepPanel* sweep_;
     WorthPanel* worth_;
     QLabel* idle_finding_;
+    FlowKey* timeline_key_;
+    QScrollArea* stack_scroll_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;

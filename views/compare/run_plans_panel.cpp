@@ -27,6 +27,21 @@ QString stage_words(int stage) {
                                               : QObject::tr("stage %1").arg(stage);
 }
 
+/// A heading and what would be here, in the middle.
+QWidget* empty_words(const QString& heading, const QString& words) {
+    auto* empty = new QWidget;
+    auto* column = new QVBoxLayout(empty);
+    column->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
+    column->setSpacing(size::gap);
+    column->addStretch();
+    for (auto* label : {words_label(heading, "heading"), words_label(words, "secondary")}) {
+        label->setAlignment(Qt::AlignCenter);
+        column->addWidget(label);
+    }
+    column->addStretch();
+    return empty;
+}
+
 /// As the timeline's lanes and the network's discs say a stage.
 QPixmap stage_badge(int stage, double device_pixel_ratio) {
     QPixmap picture(QSize(badge_side, badge_side) * device_pixel_ratio);
@@ -61,7 +76,9 @@ RunPlansPanel::RunPlansPanel(QWidget* parent)
     : QWidget(parent),
       finding_(words_label({}, "heading")),
       words_(words_label({}, "secondary")),
-      table_(new QTableWidget) {
+      table_(new QTableWidget),
+      empty_(empty_words(tr("Nothing to compare yet"),
+                         tr("Select two or more runs in the list to see how their networks and plans differ"))) {
     make_plain(*table_, tr("Differences of networks and plans"));
     table_->setObjectName("plan_differences");
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
@@ -73,6 +90,7 @@ RunPlansPanel::RunPlansPanel(QWidget* parent)
     column->addWidget(finding_);
     column->addWidget(words_);
     column->addWidget(table_, 1);
+    column->addWidget(empty_, 1);
 }
 
 void RunPlansPanel::show_runs(const std::vector<const RunData*>& runs) {
@@ -207,8 +225,10 @@ void RunPlansPanel::draw() {
     table_->setRowCount(0);
     table_->setVisible(shown_.size() > 1);
     finding_->hide();
-    if (shown_.size() < 2)
-        return words_->setText(tr("Select two or more runs in the list to see how their networks and plans differ"));
+    const bool any = shown_.size() > 1;
+    words_->setVisible(any);
+    empty_->setVisible(!any);
+    if (!any) return;
     const Shown& baseline = shown_.front();
     table_->setColumnCount(static_cast<int>(shown_.size()) + 1);
     QStringList heads{tr("What differs")};

@@ -21,6 +21,8 @@ public:
     void show_runs(const std::vector<const RunData*>& runs);
     const QTableWidget& table() const { return *table_; }
     const QLabel& words() const { return *words_; }
+    /// What stands here where there is nothing to compare.
+    const QWidget& empty() const { return *empty_; }
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -50,6 +52,7 @@ private:
 
     QLabel *finding_, *words_;
     QTableWidget* table_;
+    QWidget* empty_;
     std::vector<Shown> shown_;
     bool is_stale_ = false;  ///< the table is of other runs than `shown_`
 };

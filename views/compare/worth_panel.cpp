@@ -99,6 +99,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")),
       progress_(words_label({}, "secondary")),
+      why_off_(words_label(tr("Money needs the experiment's prices"), "secondary")),
       stop_button_(new QPushButton(tr("Stop"))),
       plot_(new QCustomPlot),
       table_(new QTableWidget) {
@@ -121,6 +122,9 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     row->addWidget(words_label(tr("to"), "secondary"));
     row->addWidget(metric_);
     row->addWidget(target_);
+    why_off_->setObjectName("worth_why_off");
+    why_off_->setWordWrap(false);
+    row->addWidget(why_off_);
     row->addStretch();
     progress_->setObjectName("worth_progress");
     stop_button_->setObjectName("worth_stop");
@@ -266,6 +270,7 @@ void WorthPanel::show_progress() {
     const bool waits = stopped_ && done < all;
     if (!planning_ && tick_.isActive()) tick_.stop();
     progress_->setVisible(planning_ || waits);
+    why_off_->setVisible(!figure_->isEnabled() && !planning_ && !waits);  // in their place
     stop_button_->setVisible(planning_ || waits);
     stop_button_->setText(waits ? tr("Plan the rest") : tr("Stop"));
     if (waits) return progress_->setText(tr("%1 of %2 skip ratios are planned").arg(done).arg(all));
@@ -329,6 +334,7 @@ void WorthPanel::draw() {
     figure_->setEnabled(has_prices(experiment));
     figure_->setToolTip(figure_->isEnabled() ? QString{} : tr("The open experiment has no prices"));
     if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
+    why_off_->setVisible(!figure_->isEnabled() && !planning_ && !stopped_);
     const QString verdict = any ? tr("Is the skip worth it? ") + verdict_words(worths_.rows) : QString{};
     finding_->setVisible(any);
     finding_->setText(verdict.section('\n', 0, 0));

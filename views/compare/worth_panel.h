@@ -87,7 +87,7 @@ private:
     const PlannerRegistry& planners_;
     QComboBox *metric_, *figure_;
     QLineEdit* target_;
-    QLabel *finding_, *words_, *empty_, *progress_;
+    QLabel *finding_, *words_, *empty_, *progress_, *why_off_;  ///< the last: why money cannot be chosen
     QPushButton* stop_button_;
     QCustomPlot* plot_;
     QTableWidget* table_;

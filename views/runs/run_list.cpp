@@ -50,7 +50,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setIconSize({20, 12});
     view_->horizontalHeader()->setHighlightSections(false);
     view_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    const int widths[] = {28, 56, 76, 104, 104, 84, 96, 76, 76, 116, 96};
+    const int widths[] = {28, 52, 76, 104, 104, 84, 96, 76, 76, 116, 96};
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     offer_columns();

@@ -18,7 +18,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int parameter_width = 92, least_time_list = 368, least_state_list = 440;
+constexpr int parameter_width = 92, least_loss_list = 368, least_state_list = 440;
 constexpr int least_name_width = 64;
 /// Which of two runs is better, and of what they are, without scrolling sideways.
 constexpr int shown_first[] = {RunTable::eye,  RunTable::number,         RunTable::state,
@@ -75,7 +75,7 @@ void RunList::fit_columns() {
     // Where there is little room, what a run is called and what came of it stay; until somebody chooses columns.
     if (!columns_chosen_)
         for (const auto& [column, least] :
-             {std::pair{RunTable::state, least_state_list}, {RunTable::iteration_time, least_time_list}})
+             {std::pair{RunTable::state, least_state_list}, {RunTable::validation_loss, least_loss_list}})
             view_->setColumnHidden(column, view_->viewport()->width() < least);
     int left = view_->viewport()->width();
     for (int column = 0; column < view_->model()->columnCount(); ++column)
