@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/plan/planner_table.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QVBoxLayout>
@@ -205,7 +208,7 @@ void PlannerTable::start() {
                 PlanRequest request = request_for(experiment);
                 request.stop = stop;
                 request.progress = [this, place, serial, told = 0](const PlanProgress& now) mutable {
-                    const int percent = static_cast<int>(100 * now.fraction);
+                    const int percent = std::min(99, static_cast<int>(100 * now.fraction));
                     if (percent <= told) return;
                     told = percent;
                     QMetaObject::invokeMethod(
@@ -334,7 +337,7 @@ void PlannerTable::mark_best() {
         if (best && !busy_) table_->item(r, note_column)->setText(tr("shortest"));
         const bool trades = front[static_cast<std::size_t>(r)] && !best;
         if (trades && !busy_) table_->item(r, note_column)->setText(tr("cheaper, none as cheap is shorter"));
-        if (best || trades) table_->item(r, note_column)->setForeground(theme().good);
+        if ((best || trades) && !busy_) table_->item(r, note_column)->setForeground(theme().good);
     }
 }
 
