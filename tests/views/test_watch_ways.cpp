@@ -116,6 +116,14 @@ private Q_SLOTS:
         QTRY_VERIFY2(std::abs(upper() - all() / 2) < 4 && all() > 1400, qPrintable(QString::number(upper())));
         window->resize(1280, 800);
         QTRY_VERIFY2(upper() < 420, qPrintable(QString::number(upper())));
+        // The panel beside the timeline grows with the window, within bounds.
+        auto* across = page.findChild<QSplitter*>("watch_timeline");
+        QCOMPARE(across->sizes().back(), 316);
+        window->resize(2500, 800);
+        QTRY_VERIFY2(across->sizes().back() > 440 && across->sizes().back() <= 480,
+                     qPrintable(QString::number(across->sizes().back())));
+        window->resize(1280, 800);
+        QTRY_COMPARE(across->sizes().back(), 316);
         auto* edge = rows->handle(1);
         const QPoint from = edge->rect().center();
         QTest::mousePress(edge, Qt::LeftButton, {}, from);

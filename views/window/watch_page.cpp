@@ -28,7 +28,9 @@ namespace skippipe {
 namespace {
 
 constexpr int usual_top = 320, least_top = 220;  ///< pixels of the upper row
-constexpr double top_share = 0.35;               ///< of a window that is not high enough for the usual ones
+constexpr double panel_share = 0.19;             ///< of the timeline's row, within so many pixels
+constexpr int least_panel = 316, most_panel = 480;
+constexpr double top_share = 0.35;  ///< of a window that is not high enough for the usual ones
 
 }  // namespace
 
@@ -165,6 +167,11 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
 /// then it is not as high as it was made, though the window is.
 void WatchPage::fit_rows() {
     if (!rows_->isVisible()) return;  // nothing has its size yet
+    if (across_->property(fits_by_itself).toBool()) {
+        const int width = across_->width() - across_->handleWidth();
+        const int panel = std::clamp(static_cast<int>(panel_share * width), least_panel, most_panel);
+        across_->setSizes({width - panel, panel});
+    }
     constexpr int rounding = 3, bar = 44;
     const auto sizes = rows_->sizes();
     const int all = sizes.front() + sizes.back();
@@ -423,17 +430,18 @@ QWidget* WatchPage::details() {
 QWidget* WatchPage::timeline_area() {
     timeline_->set_overview(true);
     timeline_->set_lane_height(fit_lane_height);
-    auto* across = new QSplitter(Qt::Horizontal);
-    across->addWidget(timeline_);
-    across->addWidget(details());
-    across->setSizes({980, 236});
-    across->setStretchFactor(0, 1);
-    across->setObjectName("watch_timeline");
+    across_ = new QSplitter(Qt::Horizontal);
+    across_->addWidget(timeline_);
+    across_->addWidget(details());
+    across_->setStretchFactor(0, 1);
+    across_->setObjectName("watch_timeline");
+    across_->setProperty(fits_by_itself, true);
+    connect(across_, &QSplitter::splitterMoved, this, [this] { across_->setProperty(fits_by_itself, false); });
     auto* area = new QWidget;
     auto* column = seamless_column(area);
     column->addWidget(timeline_bar());
     column->addWidget(find_);
-    column->addWidget(across, 1);
+    column->addWidget(across_, 1);
     return area;
 }
 

@@ -201,7 +201,8 @@ private:
         std::string name = {};
     };
     std::vector<ListedRun> listed_;
-    QSplitter* rows_;  ///< network, curves and idle times above, the timeline below
+    QSplitter* across_ = nullptr;  ///< the timeline, and what is selected there
+    QSplitter* rows_;              ///< network, curves and idle times above, the timeline below
     QWidget *content_, *empty_;
     QPushButton* resume_;
     Grouping grouping_ = Grouping::none;
