@@ -150,6 +150,9 @@ private Q_SLOTS:
         QCOMPARE(panel.chart().set().curves.size(), 2U);
         QCOMPARE(panel.chart().set().curves[1].run, RunId{3});
         QCOMPARE(panel.chart().set().curves[1].points.size(), 5U);
+        QCOMPARE(table.horizontalHeaderItem(6)->text(), QString("Change\nto runs 1, 2"));
+        QTRY_VERIFY2(panel.chart().end_words().join('|').contains("3, 4  "),
+                     qPrintable(panel.chart().end_words().join('|')));
         QVERIFY(panel.chart().level() && std::abs(*panel.chart().level() - 2.1) < 1e-9);
         QVERIFY(!table.item(1, 0)->icon().isNull());
         QCOMPARE(table.item(1, 0)->icon().pixmap(16).toImage(), QIcon(run_swatch(3)).pixmap(16).toImage());

@@ -22,7 +22,7 @@ namespace {
 constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time, WorkAxis::microbatches,
                                   WorkAxis::block_flops,  WorkAxis::tokens,       WorkAxis::iteration};
 constexpr const char* chosen = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
-constexpr int least_letters = 8, target_width = 72, least_name = 140;
+constexpr int least_letters = 8, target_width = 72, least_name = 140, beside_names = 36;
 constexpr int least_table = 160;
 
 QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
@@ -191,6 +191,14 @@ void RacePanel::draw_chart() {
 
 void RacePanel::showEvent(QShowEvent*) { draw_chart(); }
 
+/// A style lays words out in fewer pixels than it asks rows to be high for.
+int RacePanel::name_height(int row) const {
+    const int room = table_->columnWidth(0) - table_->iconSize().width() - beside_names;
+    const QRect words = table_->fontMetrics().boundingRect(QRect(0, 0, std::max(1, room), 10'000), Qt::TextWordWrap,
+                                                           table_->item(row, 0)->text());
+    return words.height() + size::gap;
+}
+
 /// Columns that say nothing are not there; names have what the figures leave.
 void RacePanel::share_width() {
     int figures = 0;
@@ -206,7 +214,7 @@ void RacePanel::share_width() {
     table_->resizeRowsToContents();
     int height = table_->horizontalHeader()->sizeHint().height() + table_->horizontalScrollBar()->sizeHint().height();
     for (int r = 0; r < table_->rowCount(); ++r) {
-        table_->setRowHeight(r, std::max<int>(size::row, table_->rowHeight(r) + size::gap));
+        table_->setRowHeight(r, std::max({int{size::row}, table_->rowHeight(r) + size::gap, name_height(r)}));
         height += table_->rowHeight(r);
     }
     table_->setFixedHeight(std::min(height, std::max(least_table, this->height() / 2)));

@@ -40,6 +40,7 @@ private:
     void draw();
     void draw_chart();
     void share_width();
+    int name_height(int row) const;
     QStringList keys() const;
 
     QComboBox *metric_, *axis_, *group_;
