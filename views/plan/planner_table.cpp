@@ -251,7 +251,8 @@ void PlannerTable::say_next() {
 
 void PlannerTable::say_progress(int place, int percent, int serial) {
     if (serial == serial_ && table_->item(place, note_column)->data(in_work).toBool())
-        say_state(place, tr("plans, %1\u2009%").arg(percent), true);
+        say_state(place, (width() < wide_enough_for_bytes ? tr("%1\u00A0%") : tr("plans, %1\u00A0%")).arg(percent),
+                  true);
 }
 
 void PlannerTable::take(const PlannerRow& row, int place, int serial) {

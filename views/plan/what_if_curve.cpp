@@ -90,6 +90,16 @@ QPointF WhatIfCurve::place(std::size_t value) const {
     return {x, y_of(answers_[value].seconds)};
 }
 
+/// Whether a box lies on the words of the axis of times.
+bool WhatIfCurve::covers_times(const QRectF& box) const {
+    constexpr double words_high = 14;
+    const double step = step_s();
+    if (box.left() >= left_room - size::gap) return false;
+    for (int i = 0; step > 0 && i * step <= top_s() * (1 + 1e-9); ++i)
+        if (std::abs(box.center().y() - y_of(i * step)) < words_high) return true;
+    return false;
+}
+
 /// Small words about a place, moved into the frame.
 void WhatIfCurve::draw_beside(QPainter& painter, QPointF middle, const QString& words) const {
     painter.save();
@@ -98,7 +108,12 @@ void WhatIfCurve::draw_beside(QPainter& painter, QPointF middle, const QString& 
     box.moveCenter(middle);
     if (box.right() > width() - 2) box.moveRight(width() - 2);
     if (box.top() < frame().top() - 6) box.moveTop(middle.y() + 22);  // below what it is about
-    painter.fillRect(box, theme().surface);                           // lines run below
+    if (covers_times(box)) {
+        constexpr double apart = 16;
+        const bool is_level = answers_.size() > 1 && std::abs(place(1).y() - place(0).y()) < apart;
+        is_level ? box.moveTop(middle.y() + 22) : box.moveLeft(left_room - size::gap + 2);
+    }
+    painter.fillRect(box, theme().surface);  // lines run below
     painter.drawText(box, Qt::AlignCenter, words);
     painter.restore();
 }

@@ -46,6 +46,7 @@ private:
     void draw_now(QPainter& painter) const;
     void draw_line(QPainter& painter) const;
     void draw_point(QPainter& painter, std::size_t i) const;
+    bool covers_times(const QRectF& box) const;
     void draw_beside(QPainter& painter, QPointF middle, const QString& words) const;
     void choose_at(double x);
 
