@@ -22,7 +22,7 @@ namespace {
 constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time, WorkAxis::microbatches,
                                   WorkAxis::block_flops,  WorkAxis::tokens,       WorkAxis::iteration};
 constexpr const char* chosen = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
-constexpr int least_letters = 8, target_width = 72, least_name = 140, beside_names = 36;
+constexpr int least_letters = 8, target_width = 72, least_name = 140, beside_names = 60;  ///< icon and padding
 constexpr int least_table = 160;
 
 QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
@@ -193,7 +193,7 @@ void RacePanel::showEvent(QShowEvent*) { draw_chart(); }
 
 /// A style lays words out in fewer pixels than it asks rows to be high for.
 int RacePanel::name_height(int row) const {
-    const int room = table_->columnWidth(0) - table_->iconSize().width() - beside_names;
+    const int room = table_->columnWidth(0) - beside_names;
     const QRect words = table_->fontMetrics().boundingRect(QRect(0, 0, std::max(1, room), 10'000), Qt::TextWordWrap,
                                                            table_->item(row, 0)->text());
     return words.height() + size::gap;
