@@ -218,6 +218,10 @@ private Q_SLOTS:
         for (std::size_t i = 0; i < as_published.size(); ++i)
             QVERIFY(as_published[i].x == published.topology.nodes[i].x &&
                     as_published[i].y == published.topology.nodes[i].y);
+        // Two that somebody put on each other stay there.
+        Experiment put;
+        for (int i = 0; i < 8; ++i) add_node(put, {i == 7 ? 620.0 : 100.0 * i, 0});
+        QVERIFY(node_places(put)[7].x == 620 && node_places(put)[6].x == 600);
         // One that is far from all others does not leave these a point.
         Experiment far;
         for (int i = 0; i < 6; ++i) add_node(far, {0.1 * i, 0});

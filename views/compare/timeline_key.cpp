@@ -56,7 +56,7 @@ QPixmap cause_swatch(IdleCause cause, bool low, double device_pixel_ratio) {
     if (cause_hatch(cause) >= 0)
         painter.fillRect(box, cause_brush(t, cause, device_pixel_ratio, ColourBy::operation));
     else
-        painter.fillRect(QRectF(0, keyed_high / 2, keyed_wide, 1), cause_ink(t, cause, ColourBy::operation));
+        painter.fillRect(QRectF(0, keyed_high / 2.0, keyed_wide, 1), cause_ink(t, cause, ColourBy::operation));
     return picture;
 }
 

@@ -85,7 +85,7 @@ EndLabels::EndLabels(QCustomPlot& plot) : plot_(plot) {
 }
 
 QString EndLabels::words_of(const CurveEnd& end) const {
-    const QString value = (end.curve->marks ? QString::fromUtf8("○ ") : QString{}) + value_words(*set_, end.point.y);
+    QString value = (end.curve->marks ? QString::fromUtf8("○ ") : QString{}) + value_words(*set_, end.point.y);
     if (!names_runs_) return value;
     const QString runs = end.curve->runs.isEmpty() ? QString::number(end.curve->run) : end.curve->runs;
     return QStringLiteral("%1  %2").arg(runs, value);

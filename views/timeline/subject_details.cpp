@@ -13,6 +13,7 @@
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
 #include "views/timeline/details.h"
+#include "views/timeline/timeline_view.h"
 
 namespace skippipe {
 namespace {

@@ -18,7 +18,7 @@ constexpr std::size_t most_settled = 200;
 constexpr double spacing = 80;          // of nodes beside each other
 constexpr double block_gap = 110;       // between the outer nodes of two regions: both areas and a name
 constexpr double least_uncovered = 36;  // of nodes: nearer, one covers the other's stage
-constexpr std::size_t most_on_circle = 24;
+constexpr std::size_t least_crowd = 6, most_on_circle = 24;
 constexpr double half_of_map = 180 * map_scale, below_map = 62 * map_scale;
 
 /// Nodes of one region, as a block of rows about its middle.
@@ -248,8 +248,10 @@ void magnify_crowded(std::vector<Point>& places, const std::vector<double>& near
 
 void spread_crowded(std::vector<Point>& places, bool may_magnify) {
     const auto nearest = gaps_to_nearest(places);
-    if (std::none_of(nearest.begin(), nearest.end(), [](double distance) { return distance < least_uncovered; }))
-        return;
+    const auto crowded =
+        std::count_if(nearest.begin(), nearest.end(), [](double distance) { return distance < least_uncovered; });
+    // A few were put there by somebody, who would see them jump.
+    if (places.size() < least_crowd || 2 * static_cast<std::size_t>(crowded) < places.size()) return;
     if (may_magnify) magnify_crowded(places, nearest);
     move_apart(places, least_uncovered);
 }

@@ -14,12 +14,12 @@ namespace skippipe {
 /// Places nearer than this lie on each other, names included.
 inline constexpr double least_distance = 60;
 
-/// Where each node is drawn: as the document says, or laid out where all stand on one spot; those that would cover each
-/// other are spread. The document stays as it is until something is moved or added.
+/// Where each node is drawn: as the document says, or laid out where all stand on one spot; where half would cover each
+/// other they are spread. The document stays as it is until something is moved or added.
 std::vector<Point> node_places(const Experiment& experiment);
 
-/// Moves places apart at which nodes would cover each other, the first of them stays; where most would, all are
-/// magnified first, unless they stand on a map.
+/// Where half of six nodes or more would cover each other: moves these places apart, the first of them stays; where
+/// most would, all are magnified first, unless they stand on a map.
 void spread_crowded(std::vector<Point>& places, bool may_magnify);
 
 /// Puts into the document where nodes are seen: before one is added beside those that the canvas laid out.
