@@ -230,8 +230,8 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     const auto plain = [](double v) { return three_digits(v); };
     rows.push_back(stages_visited(runs));
     rows.push_back(metric(
-        QObject::tr("Iteration, %1").arg(in_sentence(time_name(clock))), runs, [](const RunData& r) { return r.info.iteration_s; }, seconds,
-        less_is_better));
+        QObject::tr("Iteration, %1").arg(in_sentence(time_name(clock))), runs,
+        [](const RunData& r) { return r.info.iteration_s; }, seconds, less_is_better));
     rows.push_back(metric(
         QObject::tr("Predicted iteration"), runs,
         [](const RunData& r) {
@@ -272,8 +272,7 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
         [](double v) { return v < 1000 ? three_digits(v) : whole_number(v); }, {}));
     add_accounting(runs, rows);
     rows.push_back(metric(
-        time_name(clock), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds,
-        what_it_took));
+        time_name(clock), runs, [](const RunData& r) { return Number{r.network_s}; }, seconds, what_it_took));
     rows.push_back(metric(
         QObject::tr("Machine time"), runs, [](const RunData& r) { return Number{r.info.machine_s}; }, seconds,
         what_it_took));
