@@ -20,11 +20,11 @@ struct Machines {
 };
 
 /// The schedule's timeline by the cost model, where operations also wait for a worker of their rank and a core of their
-/// host, first come first served, and on a GPU for the one before; on a host without a core to spare they also take as long as the work for the messages
-/// that bring and carry on what they compute (costs.transfer_cpu_s). Each rank adds and rounds parts and sums of
-/// planned reductions one after the other, each on a core of its host (costs.reduction_cpu_s_per_byte), half of it
-/// where they leave and half where they arrive; on such a host with the work for their messages. With as many workers
-/// and cores as nodes, and no such work, it is the evaluator's timeline.
+/// host, first come first served, and on a GPU for the one before; on a host without a core to spare they also take as
+/// long as the work for the messages that bring and carry on what they compute (costs.transfer_cpu_s). Each rank adds
+/// and rounds parts and sums of planned reductions one after the other, each on a core of its host
+/// (costs.reduction_cpu_s_per_byte), half of it where they leave and half where they arrive; on such a host with the
+/// work for their messages. With as many workers and cores as nodes, and no such work, it is the evaluator's timeline.
 Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines);
 
 /// predicted_s + the four differences = measured_s.

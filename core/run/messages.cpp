@@ -39,7 +39,8 @@ struct Writer {
     json operator()(const Preparing& m) const { return {{"type", "preparing"}, {"what", m.what}, {"share", m.share}}; }
     json operator()(const Hello& m) const {
         json machines = json::array();
-        for (const auto& machine : m.machines) machines.push_back({machine.host, machine.cores, machine.workers, machine.gpus});
+        for (const auto& machine : m.machines)
+            machines.push_back({machine.host, machine.cores, machine.workers, machine.gpus});
         return {{"type", "hello"},
                 {"build", m.build},
                 {"versions", m.versions_json},

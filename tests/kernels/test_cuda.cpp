@@ -69,9 +69,8 @@ struct Shape {
     int blocks, threads;
 };
 /// Fewer elements than threads, none that a warp divides, more rows than blocks, more blocks than rows.
-const std::vector<Shape> shapes{{1, 1, 1, 32},    {3, 31, 2, 64}, {7, 257, 3, 96}, {5, 1000, 8, 256},
-                                {2, 33, 1, 1024}, {3, 8, 2, 32},  {4, 296, 3, 64}, {2, 1288, 1, 32},
-                                {3, 1100, 1, 1024}};
+const std::vector<Shape> shapes{{1, 1, 1, 32}, {3, 31, 2, 64},  {7, 257, 3, 96},  {5, 1000, 8, 256}, {2, 33, 1, 1024},
+                                {3, 8, 2, 32}, {4, 296, 3, 64}, {2, 1288, 1, 32}, {3, 1100, 1, 1024}};
 
 /// work(Wide<V>) with all V that kernels take of rows of such a width: one value at once, and 8.
 template <int v>
