@@ -8,7 +8,6 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QPainter>
 #include <QResizeEvent>
 #include <QScopedValueRollback>
 #include <QTabBar>
@@ -19,6 +18,7 @@
 #include "views/compare/timeline_key.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
+#include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -34,22 +34,14 @@ constexpr int least_list_width = 232, narrow_list = 292, narrow_page = 1100, fir
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int least_timeline = 220, least_low_timeline = 108;  ///< pixels
 
-/// Words in one line, with an ellipsis where they have no room.
-class LineLabel final : public QLabel {
-public:
-    LineLabel() {
-        setProperty("role", "secondary");
-        setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    }
-
-protected:
-    void paintEvent(QPaintEvent*) override {
-        QPainter painter(this);
-        painter.setPen(theme().text_2);
-        painter.drawText(rect(), Qt::AlignRight | Qt::AlignVCenter,
-                         fontMetrics().elidedText(text(), Qt::ElideRight, width()));
-    }
-};
+/// Words in one line at the right.
+ElidedLabel* figures_label() {
+    auto* label = new ElidedLabel;
+    label->setProperty("role", "secondary");
+    label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    return label;
+}
 
 /// "1.20 s an iteration, idle 70.7 %, replica 16.3 %": the cause that takes most.
 QString figures_of(const RunData& run) {
@@ -372,7 +364,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         for (const auto* run : runs) {
             auto* view = new TimelineView(zoom_, low);
             if (low) view->set_frame(stacked_frame(timelines_.empty()));
-            figures_.push_back(new LineLabel);
+            figures_.push_back(figures_label());
             stack_rows_->addWidget(
                 timeline_title(*run, apart[std::ssize(timelines_)], figures_.back(), low && !timelines_.empty()));
             stack_rows_->addWidget(view, low ? 0 : 1);
