@@ -24,12 +24,13 @@ public:
         : schedule_(schedule), machines_(machines), free_(machines.cores) {
         for (const auto& rank : machines.ranks) workers_.push_back(rank.workers);
         sums_.assign(machines.ranks.size(), false);
+        if (!machines.gpus_are_shared) return;
         for (const int gpu : machines.gpu_of) busy_gpus_.resize(std::max(busy_gpus_.size(), at(std::max(gpu, -1) + 1)));
     }
     bool enter(int node) override {
         const int rank = schedule_.rank_of[at(node)], host = machines_.ranks[at(rank)].host;
         if (workers_[at(rank)] == 0 || free_[at(host)] == 0) return false;
-        if (const int gpu = gpu_of(node); gpu != no_gpu) {
+        if (const int gpu = machines_.gpu_of_node(node); machines_.gpus_are_shared && gpu != no_gpu) {
             if (busy_gpus_[at(gpu)]) return false;
             busy_gpus_[at(gpu)] = true;
         }
@@ -41,7 +42,8 @@ public:
         const int rank = schedule_.rank_of[at(node)];
         ++workers_[at(rank)];
         ++free_[at(machines_.ranks[at(rank)].host)];
-        if (const int gpu = gpu_of(node); gpu != no_gpu) busy_gpus_[at(gpu)] = false;
+        if (const int gpu = machines_.gpu_of_node(node); machines_.gpus_are_shared && gpu != no_gpu)
+            busy_gpus_[at(gpu)] = false;
     }
     bool enter_part(int node) override {
         const int rank = schedule_.rank_of[at(node)], host = machines_.ranks[at(rank)].host;
@@ -57,8 +59,6 @@ public:
     }
 
 private:
-    int gpu_of(int node) const { return at(node) < machines_.gpu_of.size() ? machines_.gpu_of[at(node)] : no_gpu; }
-
     const RankSchedule& schedule_;
     const Machines& machines_;
     std::vector<int> workers_, free_;
@@ -90,7 +90,11 @@ public:
     }
     std::optional<double> transfer_s(int, int, const Operation&) const override { return std::nullopt; }
     double part_s(int from, int to, double bytes) const override {
-        const bool message = schedule_.rank_of[at(from)] != schedule_.rank_of[at(to)] && is_crowded(from);
+        const bool same_rank = schedule_.rank_of[at(from)] == schedule_.rank_of[at(to)];
+        const bool message = !same_rank && is_crowded(from);
+        const int gpu = machines_.gpu_of_node(from);
+        const bool rounded = problem_.weight_bytes_per_gradient_byte > 1;
+        if (same_rank && gpu != no_gpu && gpu == machines_.gpu_of_node(to) && !rounded) return 0;
         return (problem_.reduction_cpu_s_per_byte * bytes + (message ? message_s(bytes) : 0)) / 2;
     }
 
@@ -156,6 +160,8 @@ Timeline execute(const Problem& problem, const RankSchedule& schedule, const Mac
 
 }  // namespace
 
+int Machines::gpu_of_node(int node) const { return at(node) < gpu_of.size() ? gpu_of[at(node)] : no_gpu; }
+
 Timeline predict(const Problem& given, const RankSchedule& schedule, const Machines& machines) {
     if (given.transfer_cpu_s + given.transfer_cpu_s_per_byte + given.reduction_cpu_s_per_byte <= 0)
         return execute(given, schedule, machines, nullptr);
@@ -171,7 +177,7 @@ Difference explain_difference(const Problem& problem, const RankSchedule& schedu
     // Measured operations include what ranks took of each other's cores, and of a GPU; their own workers they still
     // wait for.
     auto workers_alone = machines;
-    workers_alone.gpu_of.clear();
+    workers_alone.gpus_are_shared = false;
     for (auto& cores : workers_alone.cores) cores = problem.nodes();
     const double with_operations_s = execute(problem, schedule, workers_alone, &operations).makespan_s;
     const double with_transfers_s = execute(problem, schedule, workers_alone, &everything).makespan_s;

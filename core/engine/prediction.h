@@ -15,8 +15,11 @@ struct Machines {
         int workers = 1;  ///< operations at once
     };
     std::vector<Rank> ranks;
-    std::vector<int> cores;   ///< of each host
-    std::vector<int> gpu_of;  ///< of each node, GPUs of all hosts numbered from 0; no_gpu, and nothing: the CPU
+    std::vector<int> cores;       ///< of each host
+    std::vector<int> gpu_of;      ///< of each node, GPUs of all hosts numbered from 0; no_gpu, and nothing: the CPU
+    bool gpus_are_shared = true;  ///< not where operations' times have in them what nodes of a GPU take of each other
+
+    int gpu_of_node(int node) const;  ///< no_gpu: it is on the CPU
 };
 
 /// The schedule's timeline by the cost model, where operations also wait for a worker of their rank and a core of their
@@ -24,7 +27,9 @@ struct Machines {
 /// long as the work for the messages that bring and carry on what they compute (costs.transfer_cpu_s). Each rank adds
 /// and rounds parts and sums of planned reductions one after the other, each on a core of its host
 /// (costs.reduction_cpu_s_per_byte), half of it where they leave and half where they arrive; on such a host with the
-/// work for their messages. With as many workers and cores as nodes, and no such work, it is the evaluator's timeline.
+/// work for their messages. What nodes of one rank hand each other on a GPU, not rounded, stays there and is added at
+/// the rate of its memory: no work of a core, and no time. With as many workers and cores as nodes, and no such work,
+/// it is the evaluator's timeline.
 Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines);
 
 /// predicted_s + the four differences = measured_s.

@@ -50,7 +50,7 @@ struct RankProbe {
     double iteration_cpu_s = 0;  ///< work of this rank's cores for an iteration beyond its arithmetic (rehearse)
     double reduction_cpu_s_per_byte = 0;  ///< work of a core for a byte of a part or sum, both ends; 0: none is planned
     Measured handover_s;  ///< from the end of an operation to the start of the next one it lets go, on this rank
-    double copy_bytes_per_s = 0;  ///< memory, one thread
+    double copy_bytes_per_s = 0;  ///< memory, one thread; the GPU's where all nodes of the rank are on it
 };
 
 /// Every pair of ranks once, in rounds: pairs of one round share no host (`host_of` each rank), so that they share
@@ -73,6 +73,7 @@ Measured measure_handover();
 /// sleep for a moment: seconds of a core that this rank's process works for one of them. All ranks at once; the
 /// schedule's transfers must be free of deadlock.
 double rehearse(const Problem& problem, const RankSchedule& schedule, RankTransport& transport, int workers);
+/// Of the host's memory, by one thread.
 double measure_copy_bytes_per_s();
 
 std::string to_json_text(const RankProbe& probe);

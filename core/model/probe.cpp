@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/probe.h"
 
+#include <algorithm>
 #include <ctime>
 #include <map>
 #include <mutex>
@@ -60,7 +61,11 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
         visit.node = index;
         visit.hop = state.length() - 1;
         set_tokens(batch, node.stage.device(), state.tokens, state.targets);
-        const auto message = torch::randn({rows, experiment.model.width});
+        // On a GPU it comes from the node before, where ranks do not hand each other the host's memory.
+        const bool comes_by_host = experiment.execution.transport == Transport::gloo;
+        const auto message =
+            torch::randn({rows, experiment.model.width}, comes_by_host ? torch::kCPU : node.stage.device());
+        settle(message);
         const auto forward_step = static_cast<std::size_t>(visit.hop), loss_step = state.path.size();
         if (!first) state.inputs[forward_step].values = message.clone();
         const double start_s = now_s();
@@ -81,6 +86,21 @@ NodeSpeed measure_node(const Experiment& experiment, NodeState& node, int index)
         backward.push_back(now_s() - back_s);
     }
     return {index, summarize(std::move(forward)), summarize(std::move(backward)), summarize(std::move(loss))};
+}
+
+/// Of the memory of a GPU, where one message goes to another place.
+double device_copy_bytes_per_s(torch::Device device) {
+    const auto from = torch::ones({std::int64_t{64} << 20}, torch::TensorOptions().dtype(torch::kUInt8).device(device));
+    auto to = torch::empty_like(from);
+    std::vector<double> seconds;
+    for (int i = 0; i < warm_ups + repeats; ++i) {
+        settle(to.view(torch::kFloat32));
+        const double start_s = steady_s();
+        to.copy_(from);
+        settle(to.view(torch::kFloat32));
+        if (i >= warm_ups) seconds.push_back(steady_s() - start_s);
+    }
+    return static_cast<double>(from.numel()) / summarize(std::move(seconds)).median;
 }
 
 /// Seconds of a step of all stages here, each by its copies on this rank.
@@ -165,8 +185,13 @@ void measure_nodes(const Experiment& experiment, const RankSchedule& schedule, i
                 stages[stage].tokens = 1;
             }
     probe.step_s = measure_step(experiment, stages, graph, together);
-    if (experiment.costs.all_reduce == AllReduceRule::planned)
-        probe.reduction_cpu_s_per_byte = measure_sums(experiment);
+    const auto is_on_gpu = [&](int node) { return !nodes[static_cast<std::size_t>(node)]->stage.device().is_cpu(); };
+    if (!hosted.empty() && std::all_of(hosted.begin(), hosted.end(), is_on_gpu))
+        probe.copy_bytes_per_s =
+            device_copy_bytes_per_s(nodes[static_cast<std::size_t>(hosted.front())]->stage.device());
+    if (experiment.costs.all_reduce != AllReduceRule::planned) return;
+    // On a worker's thread, as in training: others would count threads of LibTorch that wait.
+    graph.for_each(1, [&](std::size_t) { probe.reduction_cpu_s_per_byte = measure_sums(experiment); });
 }
 
 }  // namespace skippipe

@@ -63,7 +63,7 @@ std::optional<BetterPlan> Forecast::better_plan(const protocol::Iterated& m) {
     costs_->observe(schedule_.plan, m.spans);
     // Measured operations include what ranks take of each other's cores, and of a GPU.
     for (auto& cores : machines_.cores) cores = problem_.nodes();
-    machines_.gpu_of.clear();
+    machines_.gpus_are_shared = false;
     constexpr int settled = 3;  // iterations until the medians tell more than chance
     if (told_ || m.iteration + 1 < considered_ + settled || m.iteration + 2 >= experiment_.training.iterations)
         return std::nullopt;

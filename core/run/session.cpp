@@ -113,7 +113,7 @@ private:
         probe.connection = measure_connection(transport_, connections_of(transport_), probe.links);
         if (transport_.ranks() > 1) probe.iteration_cpu_s = rehearse(work_.problem, schedule_, transport_, workers_);
         probe.handover_s = measure_handover();
-        probe.copy_bytes_per_s = measure_copy_bytes_per_s();
+        if (probe.copy_bytes_per_s <= 0) probe.copy_bytes_per_s = measure_copy_bytes_per_s();
         auto ranks = transport_.gather(to_json_text(probe));
         if (transport_.rank() != 0) return;
         say(protocol::Probed{std::move(ranks)});

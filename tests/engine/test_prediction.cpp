@@ -62,8 +62,11 @@ private Q_SLOTS:
         QCOMPARE(predict(problem, schedule, plenty).makespan_s, 7.0);
         plenty.gpu_of = {no_gpu, 0};
         QCOMPARE(predict(problem, schedule, plenty).makespan_s, 3.5);
-        // What was measured has what they took of each other in it.
         plenty.gpu_of = {0, 0};
+        plenty.gpus_are_shared = false;
+        QCOMPARE(predict(problem, schedule, plenty).makespan_s, 3.5);
+        plenty.gpus_are_shared = true;
+        // What was measured has what they took of each other in it.
         auto measured = evaluate(problem, plan);
         const auto why = explain_difference(problem, schedule, plenty, measured);
         QCOMPARE(why.operations_s, -3.5);
@@ -108,6 +111,15 @@ private Q_SLOTS:
         // On one rank nothing is a message.
         const auto together = make_schedule(problem, plan, {0, 0, 0, 0}, 1);
         QCOMPARE(predict(problem, together, machines(1, 4, 4)).iteration_s, free_s + 0.5);
+        // On one GPU parts stay where they are, but for those that are rounded.
+        auto on_gpu = machines(1, 4, 4);
+        on_gpu.gpu_of = {no_gpu, 0, 0, 0};
+        QCOMPARE(predict(problem, together, on_gpu).iteration_s, free_s);
+        on_gpu.gpu_of = {no_gpu, 0, 1, 0};  // A and C by way of B
+        QCOMPARE(predict(problem, together, on_gpu).iteration_s, free_s + 0.5);
+        on_gpu.gpu_of = {no_gpu, 0, 0, 0};
+        problem.weight_bytes_per_gradient_byte = 2;
+        QCOMPARE(predict(problem, together, on_gpu).iteration_s, free_s + 0.5);
     }
 
     /// Three ranks on one core. B, whom nobody visits, works for its part 0-1.5, which keeps D's F waiting (1.5-2.5); A
