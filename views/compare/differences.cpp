@@ -12,6 +12,7 @@
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
+#include "views/runs/same_work.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
 
@@ -199,13 +200,6 @@ QString describe(DifferenceSection section) {
         case DifferenceSection::same_parameters: return QObject::tr("Parameters that are the same");
     }
     return {};
-}
-
-bool train_the_same(const std::vector<const RunData*>& runs) {
-    return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) {
-        const auto &a = run->experiment, &b = runs.front()->experiment;
-        return a.model == b.model && a.data == b.data;
-    });
 }
 
 namespace {

@@ -31,9 +31,6 @@ struct DifferenceRow {
     bool differs = false;
 };
 
-/// The same model on the same data: only then does a figure make one run better than another.
-bool train_the_same(const std::vector<const RunData*>& runs);
-
 /// What was different, what came of it, why nodes idled, what it took (rows without any value left out), then every
 /// other parameter of the frozen experiments (canvas places left out).
 std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs);

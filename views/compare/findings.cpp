@@ -9,6 +9,7 @@
 #include <QStringList>
 
 #include "views/compare/differences.h"
+#include "views/runs/same_work.h"
 #include "views/theme/numbers.h"
 #include "views/timeline/colours.h"
 

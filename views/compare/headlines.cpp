@@ -15,6 +15,7 @@
 #include "views/curves/curve_data.h"
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
+#include "views/runs/same_work.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
@@ -216,10 +217,7 @@ Headlines headlines_of_most(const std::vector<const RunData*>& runs) {
     std::vector<RunId> aside;
     for (const auto* run : runs)
         if (std::find(most->begin(), most->end(), run) == most->end()) aside.push_back(run->info.id);
-    const QString words =
-        (aside.size() == 1 ? QObject::tr("%1 trains another model, or on other data, and is set aside")
-                           : QObject::tr("%1 train other models, or on other data, and are set aside"))
-            .arg(capitalised(run_numbers(aside)));
+    const QString words = set_aside_words(aside);
     if (found.answer)
         found.answer->words += QStringLiteral(". ") + words;
     else

@@ -12,6 +12,7 @@
 #include "views/compare/loss_box.h"
 #include "views/curves/curve_set.h"
 #include "views/runs/clock_words.h"
+#include "views/runs/same_work.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -113,10 +114,16 @@ void RacePanel::fill_groups() {
 }
 
 void RacePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& runs) {
-    points_.keep(runs);
-    held_ = runs;
     shown_.clear();
+    for (const auto& run : runs) shown_.push_back(run.get());
+    const auto held = held_against(shown_, 0);
+    held_.clear();
+    shown_.clear();
+    aside_.clear();
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        held[i] ? held_.push_back(runs[i]) : aside_.push_back(runs[i]->info.id);
     for (const auto& run : held_) shown_.push_back(run.get());
+    points_.keep(held_);
     choose_readable_loss(*metric_, shown_);
     axis_->setItemText(0, axis_label(race_axes[0], clock_of(shown_)));
     fill_groups();
@@ -147,7 +154,7 @@ void RacePanel::draw() {
     chart_->setVisible(any);
     level_ = race.target;
     target_->setPlaceholderText(race.target ? three_digits(*race.target) : tr("loss"));
-    words_->setText(race.words);
+    words_->setText(race.words + (aside_.empty() ? QString{} : tr(" %1.").arg(set_aside_words(aside_))));
     finding_->setText(race.finding);
     finding_->setVisible(any && !race.finding.isEmpty());
     table_->clear();

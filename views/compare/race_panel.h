@@ -51,6 +51,7 @@ private:
     std::vector<Grouping> groupings_;
     std::vector<std::shared_ptr<const RunData>> held_;
     std::vector<const RunData*> shown_;  ///< the same
+    std::vector<RunId> aside_;           ///< selected, but not held against the baseline
     PointStore points_;                  ///< of those
     std::optional<double> level_;
 };

@@ -12,6 +12,7 @@
 #include "core/analysis/ranking.h"
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
+#include "views/runs/same_work.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
 

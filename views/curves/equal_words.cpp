@@ -9,6 +9,7 @@
 #include "core/analysis/ranking.h"
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
+#include "views/runs/same_work.h"
 #include "views/theme/numbers.h"
 
 namespace skippipe {
@@ -93,11 +94,9 @@ QString reached_words(const std::vector<const RunData*>& runs, const EqualView& 
         .arg(three_digits(*view.target), reached.join(QStringLiteral(", ")), more_words(order.size() - 1));
 }
 
-}  // namespace
-
-EqualWords equal_words(const std::vector<const RunData*>& runs, RunId baseline, const std::string& metric, WorkAxis x,
-                       PointStore& store) {
-    if (runs.size() < 2) return {};
+/// Of runs that are held against each other.
+EqualWords words_of_same_work(const std::vector<const RunData*>& runs, RunId baseline, const std::string& metric,
+                              WorkAxis x, PointStore& store) {
     const QString equal = held_equal(runs, x);
     if (metric != "loss" && metric != "validation_loss" && metric != "bits_per_byte") return {{}, equal + '.'};
     std::vector<const std::vector<CurvePoint>*> curves;
@@ -113,6 +112,23 @@ EqualWords equal_words(const std::vector<const RunData*>& runs, RunId baseline, 
     const QString ends =
         view.shortest ? QObject::tr("; %1 ends at %2").arg(run_name(*runs[*view.shortest]), at) : QString{};
     return {lowest_words(runs, view, at, loss_words(metric)), equal + ends + '.' + reached_words(runs, view, base)};
+}
+
+}  // namespace
+
+EqualWords equal_words(const std::vector<const RunData*>& runs, RunId baseline, const std::string& metric, WorkAxis x,
+                       PointStore& store) {
+    if (runs.size() < 2) return {};
+    const auto base =
+        std::find_if(runs.begin(), runs.end(), [&](const RunData* run) { return run->info.id == baseline; });
+    const auto held =
+        held_against(runs, base == runs.end() ? 0 : static_cast<std::size_t>(std::distance(runs.begin(), base)));
+    std::vector<const RunData*> same;
+    std::vector<RunId> aside;
+    for (std::size_t i = 0; i < runs.size(); ++i) held[i] ? same.push_back(runs[i]) : aside.push_back(runs[i]->info.id);
+    auto words = words_of_same_work(same, baseline, metric, x, store);
+    if (!aside.empty()) words.details += QObject::tr(" %1.").arg(set_aside_words(aside));
+    return words;
 }
 
 }  // namespace skippipe

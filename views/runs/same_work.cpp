@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "views/runs/same_work.h"
+
+#include <algorithm>
+
+#include <QObject>
+
+#include "views/runs/parameters.h"
+#include "views/theme/words.h"
+
+namespace skippipe {
+
+bool train_the_same(const std::vector<const RunData*>& runs) {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) {
+        const auto &a = run->experiment, &b = runs.front()->experiment;
+        return a.model == b.model && a.data == b.data;
+    });
+}
+
+std::vector<bool> held_against(const std::vector<const RunData*>& runs, std::size_t baseline) {
+    std::vector<bool> held(runs.size());
+    std::transform(runs.begin(), runs.end(), held.begin(), [&](const RunData* run) {
+        return train_the_same({runs[baseline], run});
+    });
+    return std::count(held.begin(), held.end(), true) > 1 ? held : std::vector<bool>(runs.size(), true);
+}
+
+QString set_aside_words(const std::vector<RunId>& runs) {
+    return (runs.size() == 1 ? QObject::tr("%1 trains another model, or on other data, and is set aside")
+                             : QObject::tr("%1 train other models, or on other data, and are set aside"))
+        .arg(capitalised(run_numbers(runs)));
+}
+
+}  // namespace skippipe
