@@ -2,6 +2,9 @@
 #include "core/record/write.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -13,35 +16,58 @@ namespace skippipe::record {
 
 namespace {
 
+/// So many spans a statement: to start one takes SQLite half as long as a span.
+constexpr std::size_t spans_at_once = 16;
+
+std::string insert_spans(std::size_t count) {
+    std::string sql =
+        "INSERT INTO spans (run, iteration, offset_s, row, kind, node, to_node, stage, microbatch, ready_s, start_s, "
+        "end_s, bytes) VALUES ";
+    for (std::size_t i = 0; i < count; ++i)
+        sql += std::string(i == 0 ? "" : ", ") + "(?1, ?2, ?3, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    return sql;
+}
+
+/// As many as the statement takes, from `first_row` on.
+void insert_some(SQLite::Statement& insert, std::span<const Span> spans, std::int64_t first_row) {
+    int at = 4;
+    for (const auto& span : spans) {
+        insert.bind(at++, first_row++);
+        insert.bind(at++, static_cast<int>(span.kind));
+        insert.bind(at++, span.node);
+        insert.bind(at++, span.to_node);
+        insert.bind(at++, span.stage);
+        insert.bind(at++, span.microbatch);
+        insert.bind(at++, span.ready_s);
+        insert.bind(at++, span.start_s);
+        insert.bind(at++, span.end_s);
+        insert.bind(at++, span.bytes);
+    }
+    insert.exec();
+    insert.reset();
+}
+
 void write_spans(SQLite::Database& database, RunId run, const RunRows& rows) {
     if (rows.spans.empty()) return;
-    SQLite::Statement insert{
-        database,
-        "INSERT INTO spans (run, row, iteration, kind, node, to_node, stage, microbatch, offset_s, ready_s, "
-        "start_s, end_s, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+    SQLite::Statement several{database, insert_spans(spans_at_once)}, single{database, insert_spans(1)};
     SQLite::Statement range{database,
                             "INSERT INTO iterations (run, iteration, first_row, last_row) VALUES (?, ?, ?, ?) "
                             "ON CONFLICT (run, iteration) DO UPDATE SET last_row = excluded.last_row"};
-    insert.bind(1, run);
     for (const auto& some : rows.spans) {
-        std::int64_t row = some.first_row;
-        insert.bind(3, some.iteration);
-        insert.bind(9, some.offset_s);
-        for (const auto& span : some.spans) {
-            insert.bind(2, row++);
-            insert.bind(4, static_cast<int>(span.kind));
-            insert.bind(5, span.node);
-            insert.bind(6, span.to_node);
-            insert.bind(7, span.stage);
-            insert.bind(8, span.microbatch);
-            insert.bind(10, span.ready_s);
-            insert.bind(11, span.start_s);
-            insert.bind(12, span.end_s);
-            insert.bind(13, span.bytes);
-            insert.exec();
-            insert.reset();
+        for (auto* insert : {&several, &single}) {
+            insert->bind(1, run);
+            insert->bind(2, some.iteration);
+            insert->bind(3, some.offset_s);
         }
-        SQLite::bind(range, run, some.iteration, some.first_row, row - 1);
+        const std::span<const Span> spans = some.spans;
+        for (std::size_t done = 0; done < spans.size();) {
+            const std::size_t count = spans.size() - done >= spans_at_once ? spans_at_once : 1;
+            insert_some(count > 1 ? several : single, spans.subspan(done, count),
+                        some.first_row + static_cast<std::int64_t>(done));
+            done += count;
+        }
+        SQLite::bind(range, run, some.iteration, some.first_row,
+                     some.first_row + static_cast<std::int64_t>(spans.size()) - 1);
         range.exec();
         range.reset();
     }
