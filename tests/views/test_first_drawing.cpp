@@ -84,6 +84,22 @@ private Q_SLOTS:
         QCOMPARE(topology.regions.size(), std::size_t{1});
         QCOMPARE(topology.nodes.size(), std::size_t{3});
         QVERIFY2(!steps->isVisible(), "a region of three is linked by its switch");
+        // A second region pushes the first not out of sight, is filled by the next step, and what is linked is set.
+        const auto is_in_sight = [&] {
+            return canvas.mapToScene(canvas.viewport()->rect())
+                .boundingRect()
+                .contains(canvas.scene_model().things_box());
+        };
+        canvas.add_region_here();
+        QVERIFY(is_in_sight());
+        QCOMPARE(button("next_step")->text(), QString("Add three nodes"));
+        press("next_step");
+        QCOMPARE(topology.nodes.size(), std::size_t{6});
+        QVERIFY(topology.nodes.back().region == "region-2" && is_in_sight());
+        press("next_step");
+        QCOMPARE(w->selection().now(), (Selection{.links = {{"region-1", "region-2"}}}));
+        QVERIFY(first_error(w->document().faults()) == nullptr && !steps->isVisible());
+        for (int i = 0; i < 3; ++i) w->document().undo_stack().undo();
         w->document().undo_stack().undo();
         QVERIFY(topology.nodes.empty() && steps->isVisible());
         press("first_step_2");
@@ -158,6 +174,8 @@ private Q_SLOTS:
         QCOMPARE(next_step(e).button, QString("Link the regions"));
         add_node(e, {1200, 0});
         QCOMPARE(next_step(e).button, QString("Link all"));
+        add_region(e, {1500, 0});
+        QCOMPARE(next_step(e).button, QString("Add three nodes"));
     }
 
     /// Keys alone, as README has it: ten to a first plan of two linked regions.

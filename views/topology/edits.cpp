@@ -73,14 +73,18 @@ std::string add_region(Experiment& experiment, Point at) {
     return region.id;
 }
 
-std::string add_region_of_nodes(Experiment& experiment, Point at, int nodes) {
+void add_nodes_round(Experiment& experiment, const std::string& region, Point at, int nodes) {
     constexpr double ring = 60;
-    std::string id = add_region(experiment, at);
     for (int i = 0; i < nodes; ++i) {
         const double angle = 2 * std::numbers::pi * (i + 0.25) / nodes;
         add_node(experiment, {std::round(at.x + ring * std::cos(angle)), std::round(at.y + ring * std::sin(angle))},
-                 id);
+                 region);
     }
+}
+
+std::string add_region_of_nodes(Experiment& experiment, Point at, int nodes) {
+    std::string id = add_region(experiment, at);
+    add_nodes_round(experiment, id, at, nodes);
     return id;
 }
 

@@ -19,11 +19,22 @@ constexpr int most_wide = 580;
 }  // namespace
 
 NextStep next_step(const Experiment& experiment) {
+    using Does = NextStep::Does;
     const auto& t = experiment.topology;
-    if (t.nodes.empty() || !t.links.empty() || !t.hop_matrix_s.empty()) return {};
+    if (!t.links.empty() || !t.hop_matrix_s.empty()) return {};
+    const auto is_empty = [&](const Region& region) {
+        return std::none_of(t.nodes.begin(), t.nodes.end(), [&](const Node& n) { return n.region == region.id; });
+    };
+    if (const auto empty = std::find_if(t.regions.begin(), t.regions.end(), is_empty); empty != t.regions.end())
+        return {QObject::tr("%1 has no nodes yet. N adds one, or drag hardware into it")
+                    .arg(QString::fromStdString(empty->id)),
+                QObject::tr("Add three nodes"), Does::fills_region, empty->id};
+    if (t.nodes.empty()) return {};
     if (t.nodes.size() == 1)
         return {QObject::tr("Step 1 of 3: more nodes. Double-click, N, or drag hardware from the left"),
-                QObject::tr("Add a node"), false};
+                QObject::tr("Add a node"),
+                Does::adds_node,
+                {}};
     std::set<std::string> regions;
     for (const auto& node : t.nodes) regions.insert(node.region);
     if (regions.size() == 1 && !regions.begin()->empty()) return {};  // a switch joins them
@@ -33,9 +44,12 @@ NextStep next_step(const Experiment& experiment) {
                     ? QObject::tr("Link the regions")
                     : QObject::tr("Link %1 and %2")
                           .arg(QString::fromStdString(apart->first), QString::fromStdString(apart->second)),
-                true};
-    return {QObject::tr("Step 2 of 3: link them. Drag from a node's rim, or Ctrl+A, then L"), QObject::tr("Link all"),
-            true};
+                Does::links,
+                {}};
+    return {QObject::tr("Step 2 of 3: link them. Drag from a node's rim, or Ctrl+A, then L"),
+            QObject::tr("Link all"),
+            Does::links,
+            {}};
 }
 
 FirstSteps::FirstSteps(QWidget& canvas)
@@ -101,23 +115,31 @@ QWidget* FirstSteps::make_next() {
     next_button_->setProperty("role", "accent");
     row->addWidget(next_words_, 1);
     row->addWidget(next_button_);
-    connect(next_button_, &QPushButton::clicked, this,
-            [this] { next_links_ ? Q_EMIT links_wanted() : Q_EMIT node_wanted(); });
+    connect(next_button_, &QPushButton::clicked, this, &FirstSteps::do_next);
     return all;
+}
+
+void FirstSteps::do_next() {
+    const NextStep next = now_;  // another, once this one is done
+    switch (next.does) {
+        case NextStep::Does::adds_node: return Q_EMIT node_wanted();
+        case NextStep::Does::fills_region: return Q_EMIT nodes_wanted(next.region);
+        case NextStep::Does::links: return Q_EMIT links_wanted();
+    }
 }
 
 void FirstSteps::follow(const Experiment& experiment) {
     const auto& t = experiment.topology;
     const bool is_empty = t.nodes.empty() && t.regions.empty();
-    const NextStep next = next_step(experiment);
+    now_ = next_step(experiment);
     steps_->setVisible(is_empty);
-    next_->setVisible(!next.words.isEmpty());
-    if (!next.words.isEmpty()) {
-        next_words_->setText(next.words);
-        next_button_->setText(next.button);
-        next_links_ = next.links;
+    const bool has_next = !now_.words.isEmpty();
+    next_->setVisible(has_next);
+    if (has_next) {
+        next_words_->setText(now_.words);
+        next_button_->setText(now_.button);
     }
-    setVisible(is_empty || !next.words.isEmpty());
+    setVisible(is_empty || has_next);
     place();
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <string>
+
 #include <QLabel>
 #include <QPushButton>
 #include <QWidget>
@@ -10,8 +12,10 @@ namespace skippipe {
 
 /// What a network that has begun still wants before it can be planned, in words and as a button; empty: nothing.
 struct NextStep {
+    enum class Does { adds_node, fills_region, links };
     QString words, button;
-    bool links = false;  ///< the button links everything; else it adds a node
+    Does does = Does::adds_node;  ///< what the button does; `links`: everything
+    std::string region;           ///< that is filled
 };
 NextStep next_step(const Experiment& experiment);
 
@@ -28,6 +32,7 @@ Q_SIGNALS:
     void linked_regions_wanted();
     void settings_wanted();
     void node_wanted();
+    void nodes_wanted(const std::string& region);  ///< three in a region that has none
     void links_wanted();
 
 protected:
@@ -37,12 +42,13 @@ protected:
 private:
     QWidget* make_steps() const;
     QWidget* make_next();
+    void do_next();
     void place();
 
     QWidget& canvas_;
     QLabel* next_words_;
     QPushButton* next_button_;
-    bool next_links_ = false;
+    NextStep now_;
     QWidget *steps_, *next_;
 };
 

@@ -23,6 +23,8 @@ double text_scale(double zoom) { return 1 / std::clamp(zoom, least_text_zoom, 1.
 
 double text_scale(const QPainter* painter) { return text_scale(painter->worldTransform().m11()); }
 
+double share_scale(double zoom) { return zoom < least_name_zoom ? 1 / zoom : text_scale(zoom); }
+
 QSizeF share_size(const QString& words) {
     return {QFontMetrics(small_font()).horizontalAdvance(words) + 2 * share_pad, share_height};
 }
@@ -30,7 +32,7 @@ QSizeF share_size(const QString& words) {
 void draw_share(QPainter* painter, QPointF at, const QString& words) {
     painter->save();
     painter->translate(at);
-    const double scale = text_scale(painter);
+    const double scale = share_scale(painter->worldTransform().m11());
     painter->scale(scale, scale);
     painter->setFont(small_font());
     QRectF box({0, 0}, share_size(words));

@@ -19,9 +19,11 @@ bool is_close(const QPainter* painter);
 /// What words are magnified by, so that they stay readable where the canvas is small.
 double text_scale(double zoom);
 double text_scale(const QPainter* painter);
+/// The same for shares of the critical path, which are as large where nodes have no names: folded regions have.
+double share_scale(double zoom);
 /// The size of such words on their dark ground, at scale 1.
 QSizeF share_size(const QString& words);
-/// A share on a dark ground: "13 %", in the same size wherever words are readable.
+/// A share on a dark ground: "13 %", in the same size whatever the zoom.
 void draw_share(QPainter* painter, QPointF at, const QString& words);
 /// The first of these places, in scene coordinates, at which a box of that size covers the least of nodes, of names and
 /// of what links are drawn from, where the canvas is magnified by `zoom`; the disc of `own` it may cover.

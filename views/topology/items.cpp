@@ -341,7 +341,7 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
 QPointF LinkItem::share_place(double zoom) const {
     std::vector<QPointF> places;
     for (const double share : beside_middle) places.push_back(line_.pointAt(share));
-    const QSizeF box = share_size(whole_percent(critical_share)) * text_scale(zoom);
+    const QSizeF box = share_size(whole_percent(critical_share)) * share_scale(zoom);
     return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom);
 }
 

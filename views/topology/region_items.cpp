@@ -143,7 +143,7 @@ bool RegionItem::fold(bool folded, double zoom) {
     return true;
 }
 
-/// A ring of the nodes' stages round their number.
+/// A ring of the nodes' stages round their number, which is no stage's.
 void RegionItem::paint_folded(QPainter& painter) const {
     const Theme& t = theme();
     painter.save();
@@ -167,7 +167,8 @@ void RegionItem::paint_folded(QPainter& painter) const {
     }
     painter.setPen(t.text);
     painter.setFont(bold_font());
-    painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter, QString::number(nodes.size()));
+    painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter,
+                     QStringLiteral("×%1").arg(nodes.size()));
     int fault = 0;
     bool down = false, fails = false;
     double critical_share = 0;

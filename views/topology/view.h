@@ -58,7 +58,8 @@ public:
     /// A column a stage of the plan.
     void lay_out_by_stage();
     /// Links every two of the selected regions and of the selected nodes that cannot reach each other yet.
-    void link_selected();
+    /// Returns the links that came.
+    Selection link_selected();
     /// Moves the selected nodes; false where none is.
     bool nudge(QPointF by);
     void align_selected(Align to);
@@ -108,6 +109,8 @@ private:
     void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
     void take_layout(const Topology& of, const std::vector<Point>& places);
     void add_node_at(QPointF place, const Device* device = nullptr);
+    void fill_region(const std::string& id);
+    void reveal_added();
     void add_node_in(Point at, const std::string& region, const Device* device);
     std::string region_of_selection() const;
     Point free_place() const;

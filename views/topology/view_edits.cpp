@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include <QAction>
 #include <QClipboard>
@@ -29,6 +30,7 @@ constexpr double copy_offset = 40;
 constexpr double node_room = 64;
 /// From a new region's middle to what is there: both may grow by a ring of nodes and do not touch.
 constexpr double region_room = 270;
+constexpr int nodes_of_first_region = 3;
 }  // namespace
 
 void TopologyView::make_actions() {
@@ -74,10 +76,11 @@ void TopologyView::make_first_steps() {
     connect(steps, &FirstSteps::linked_regions_wanted, this, [this] { add_regions(2); });
     connect(steps, &FirstSteps::settings_wanted, this, &TopologyView::settings_wanted);
     connect(steps, &FirstSteps::node_wanted, this, &TopologyView::add_node_here);
+    connect(steps, &FirstSteps::nodes_wanted, this, &TopologyView::fill_region);
     connect(steps, &FirstSteps::links_wanted, this, [this] {
         scene_.select_everything();
-        link_selected();
-        setFocus();  // the button goes
+        selection_.select(link_selected());  // how fast they are is what is set next
+        setFocus();                          // the button goes
     });
     connect(&document_, &Document::changed, steps, [this, steps] { steps->follow(document_.experiment()); });
     steps->follow(document_.experiment());
@@ -102,18 +105,35 @@ void TopologyView::place_hops_note() {
 }
 
 void TopologyView::add_regions(int regions) {
-    constexpr int nodes = 3;
     const QPointF middle = mapToScene(viewport()->rect().center());
     Selection added;
     document_.edit(regions == 1 ? tr("Add a region of three") : tr("Make linked regions"), [&](Experiment& e) {
         for (int i = 0; i < regions; ++i)
             added.regions.insert(add_region_of_nodes(
-                e, {std::round(middle.x() + (i - (regions - 1) / 2.0) * region_room), std::round(middle.y())}, nodes));
+                e, {std::round(middle.x() + (i - (regions - 1) / 2.0) * region_room), std::round(middle.y())},
+                nodes_of_first_region));
         if (regions > 1) link_all(e, added);
     });
     selection_.select(regions == 1 ? added : Selection{});
     fit();
     setFocus();  // the button goes
+}
+
+void TopologyView::fill_region(const std::string& id) {
+    document_.edit(tr("Add three nodes"), [&](Experiment& e) {
+        keep_places(e);
+        for (const auto& region : std::vector<Region>(e.topology.regions))
+            if (region.id == id) add_nodes_round(e, id, {region.x, region.y}, nodes_of_first_region);
+    });
+    selection_.select({.regions = {id}});
+    reveal_added();
+    setFocus();  // the button goes
+}
+
+/// All of it is in sight again, unless somebody chose what is to be seen.
+void TopologyView::reveal_added() {
+    if (user_moved_ || sees_all()) return reveal_selection();
+    fit();
 }
 
 void TopologyView::add_node_at(QPointF place, const Device* device) {
@@ -162,9 +182,15 @@ Point TopologyView::free_place() const {
     return {middle.x(), middle.y()};
 }
 
-void TopologyView::add_node_here() { add_node_in(free_place(), region_of_selection(), nullptr); }
+void TopologyView::add_node_here() {
+    add_node_in(free_place(), region_of_selection(), nullptr);
+    reveal_added();
+}
 
-void TopologyView::add_device_here(const Device& device) { add_node_in(free_place(), region_of_selection(), &device); }
+void TopologyView::add_device_here(const Device& device) {
+    add_node_in(free_place(), region_of_selection(), &device);
+    reveal_added();
+}
 
 void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
     if (event->mimeData()->hasFormat(device_mime))
@@ -238,18 +264,27 @@ void TopologyView::add_region_of(const std::set<std::string>& nodes) {
         added.regions.insert(id);
     });
     selection_.select(added);
-    reveal_selection();
+    reveal_added();
 }
 
-void TopologyView::link_selected() {
-    int added = 0;
+Selection TopologyView::link_selected() {
     const Selection& s = selection_.now();
-    if (s.nodes.size() < 2 && s.regions.size() < 2)
-        return Q_EMIT told(tr("Select two or more nodes, or two or more regions, to link them"));
-    document_.edit(tr("Link selected"), [&](Experiment& e) { added = link_all(e, s); });
+    Selection links;
+    if (s.nodes.size() < 2 && s.regions.size() < 2) {
+        Q_EMIT told(tr("Select two or more nodes, or two or more regions, to link them"));
+        return links;
+    }
+    document_.edit(tr("Link selected"), [&](Experiment& e) {
+        const auto before = static_cast<std::ptrdiff_t>(e.topology.links.size());
+        link_all(e, s);
+        for (auto link = e.topology.links.begin() + before; link != e.topology.links.end(); ++link)
+            links.links.insert({link->from, link->to});
+    });
+    const auto added = links.links.size();
     Q_EMIT told(added == 0   ? tr("What is selected is linked already")
                 : added == 1 ? tr("1 link added")
                              : tr("%1 links added").arg(added));
+    return links;
 }
 
 void TopologyView::fold_selected() {
