@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QTextDocument>
 #include <QtTest>
 
 #include "plugins/planners/all.h"
@@ -416,6 +417,39 @@ private Q_SLOTS:
         QVERIFY(picture(box) != picture(plain));
         plain.setItemText(0, seen);
         QVERIFY(picture(box) == picture(plain));
+    }
+
+    /// A region tells who stands in it and how far the others are; each leads to what it names.
+    void a_region_tells_its_nodes_and_links() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_region(e, {300.0 * i, 0});
+        add_node(e, {0, 0}, "region-1");
+        add_link(e, "region-1", "region-2");
+        add_link(e, "region-3", "region-1");
+        e.topology.links[1].latency_s = 0.01;
+        e.topology.links[1].both_ways = false;
+        document.start_new(e);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        const auto facts = [&] { return inspector.widget()->findChild<QLabel*>("region_facts"); };
+        const auto words = [&] {
+            QTextDocument text;
+            text.setHtml(facts()->text());
+            return text.toPlainText().simplified();
+        };
+        selection.select({.regions = {"region-1"}});
+        QCOMPARE(words(), QString("Nodes node-1 Inside 1.00 ms, 17.2 Gbit/s Linked to, the nearest first "
+                                  "from region-3 10.0 ms 1.00 Gbit/s region-2 50.0 ms 1.00 Gbit/s"));
+        inspector.show_stages({{"node-1", {.stage = 2, .blocks = 1}}});
+        QVERIFY2(words().startsWith("Nodes node-1 at stage 2"), qPrintable(words()));
+        Q_EMIT facts()->linkActivated("link:1");
+        QTRY_COMPARE(selection.now(), (Selection{.links = {{"region-3", "region-1"}}}));
+        selection.select({.regions = {"region-2"}});
+        QVERIFY2(words().startsWith("Nodes none yet"), qPrintable(words()));
+        document.edit("Hop times", [](Experiment& changed) { changed.topology.hop_matrix_s = {{0.0}}; });
+        QVERIFY2(!words().contains("Inside"), qPrintable(words()));
     }
 
     void labels_say_what_a_field_is() {

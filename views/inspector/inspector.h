@@ -84,6 +84,7 @@ private:
     void show_node(const std::string& id);
     void show_link(const LinkKey& key);
     void show_region(const std::string& id);
+    void show_region_facts(const std::string& id);
     void show_many();
     void show_failures();
     void show_failure(std::size_t index);

@@ -133,6 +133,9 @@ void Inspector::follow_fact(const QString& link) {
     Selection wanted;
     if (kind == QStringLiteral("node")) wanted.nodes = {of.toStdString()};
     if (kind == QStringLiteral("microbatch")) wanted.microbatch = of.toInt();
+    const auto& links = document_.experiment().topology.links;
+    if (const auto number = of.toULongLong(); kind == QStringLiteral("link") && number < links.size())
+        wanted.links = {{links[number].from, links[number].to}};
     if (kind == QStringLiteral("stage")) wanted.stage = of.toInt();
     selection_.select(wanted);
 }

@@ -4,6 +4,7 @@
 
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
+#include "views/inspector/region_facts.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -113,6 +114,21 @@ void Inspector::show_region(const std::string& id) {
             this, [this, now = after.id] { selection_.select({.regions = {now}}); }, Qt::QueuedConnection);
     };
     column_->addWidget(form);
+    show_region_facts(id);
+}
+
+void Inspector::show_region_facts(const std::string& id) {
+    auto* facts = words_label({}, "");
+    facts->setObjectName("region_facts");
+    facts->setAccessibleName(tr("Nodes and links of the region"));
+    facts->setTextFormat(Qt::RichText);
+    facts->setTextInteractionFlags(Qt::TextBrowserInteraction);
+    const auto say = [this, id, facts] { facts->setText(region_facts(document_.experiment(), id, stages_)); };
+    connect(&document_, &Document::changed, facts, say);
+    connect(this, &Inspector::stages_shown, facts, say);
+    connect(facts, &QLabel::linkActivated, this, &Inspector::follow_fact, Qt::QueuedConnection);
+    column_->addWidget(facts);
+    say();
 }
 
 void Inspector::show_link(const LinkKey& key) {
