@@ -382,6 +382,20 @@ private Q_SLOTS:
         QCOMPARE(seen.pixelColor(edge), theme().accent);
         QCOMPARE(model.data(model.index(0, 0), Qt::BackgroundRole).value<QBrush>().style(), Qt::BDiagPattern);
         QVERIFY(panel.far_button().isHidden());
+        // What is selected elsewhere is brought into sight.
+        const auto is_seen = [&](const char* id) {
+            int place = 0;
+            while (model.row_end(place).id != id) ++place;
+            const QRect cell = panel.table().visualRect(model.index(place, place));
+            return panel.table().viewport()->rect().contains(cell);
+        };
+        QVERIFY(is_seen("Australia") && !is_seen("Taiwan"));
+        w->selection().select({.nodes = {"n10"}});
+        QVERIFY(is_seen("Taiwan"));
+        see_tab(w->design_page().canvas());
+        w->selection().select({.regions = {"Australia"}});
+        see_matrix(*w);
+        QTRY_VERIFY(is_seen("Australia"));
         w->open_template("authors-20");
         QCOMPARE(model.headerData(0, Qt::Horizontal, Qt::DisplayRole).toString(), QString("Australia\nn0"));
         QCOMPARE(model.headerData(1, Qt::Vertical, Qt::DisplayRole).toString(), QString("n12"));

@@ -292,7 +292,10 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     far_->setToolTip(tr("Goes to the next value that is far from all others"));
     far_->hide();
     connect(far_, &QPushButton::clicked, this, &MatrixPanel::show_next_far);
-    connect(&selection, &SelectionModel::changed, this, [this] { model_->mark(selection_.now()); });
+    connect(&selection, &SelectionModel::changed, this, [this] {
+        model_->mark(selection_.now());
+        reveal_selected();
+    });
     table_->setModel(model_);
     auto* cells = new HeatCells(table_);
     table_->setItemDelegate(cells);
@@ -376,6 +379,20 @@ void MatrixPanel::paste() {
 void MatrixPanel::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     follow();
+    QMetaObject::invokeMethod(this, &MatrixPanel::reveal_selected, Qt::QueuedConnection);  // once it has its size
+}
+
+/// One thing that is selected elsewhere: its own cell, or a link's.
+void MatrixPanel::reveal_selected() {
+    const Selection& s = selection_.now();
+    if (!isVisible() || table_->hasFocus() || s.nodes.size() + s.regions.size() + s.links.size() != 1) return;
+    const auto is_marked = [&](int section, Qt::Orientation way) {
+        return model_->headerData(section, way, MarkedHeader::marked).toBool();
+    };
+    int row = 0, column = model_->columnCount() - 1;
+    while (row < model_->rowCount() && !is_marked(row, Qt::Vertical)) ++row;
+    while (column >= 0 && !is_marked(column, Qt::Horizontal)) --column;
+    if (row < model_->rowCount()) table_->scrollTo(model_->index(row, std::max(0, column)));
 }
 
 void MatrixPanel::follow() {
@@ -414,7 +431,7 @@ QString MatrixPanel::words_on_cells() const {
     QStringList named;
     for (const auto& cell : far) {
         if (named.size() == most_named_outliers) break;
-        named << tr("%1 %2").arg(model_->pair(cell.row(), cell.column()), model_->words(cell));
+        named << tr("%1 %2").arg(model_->pair(cell.row(), cell.column()), unbroken(model_->words(cell)));
     }
     return text + QStringLiteral(". ") +
            (far.size() == 1

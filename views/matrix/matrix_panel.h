@@ -121,6 +121,7 @@ protected:
     void showEvent(QShowEvent*) override;
 
 private:
+    void reveal_selected();
     void follow();
     void show_next_far();
     void fit_columns();
