@@ -98,6 +98,13 @@ private Q_SLOTS:
         given_up.speak();
         open(window, SKIPPIPE_SOURCE_DIR "/resources/experiments/quick-start.json");
         QCOMPARE(window.document().file().filename().string(), std::string("quick-start.json"));
+        // What is no text of an experiment has one fault to tell, and nothing to show.
+        const auto torn = folder.filePath("torn.json").toStdString();
+        write_file_atomically(torn, R"({"format": 1, "topology": {"nodes": [{"id": "a"},)");
+        open(window, torn);
+        QVERIFY2(window.banner().text().startsWith("Nothing of torn.json can be drawn") &&
+                     window.banner().text().contains("is no JSON"),
+                 qPrintable(window.banner().text()));
         window.open(folder.filePath("nowhere.json").toStdString());
         QTRY_VERIFY2(window.banner().text().contains("nowhere.json"), qPrintable(window.banner().text()));
     }

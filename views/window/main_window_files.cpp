@@ -20,8 +20,27 @@
 #include "core/experiment/io.h"
 #include "views/topology/shapes.h"
 #include "views/window/main_window.h"
+#include "views/window/problem_list.h"
 
 namespace skippipe {
+namespace {
+
+/// What became of a file with faults.
+QString faulty_file_words(const QString& name, const Document& document) {
+    const auto& t = document.experiment().topology;
+    const auto& faults = document.faults();
+    const auto first = std::find_if(faults.begin(), faults.end(),
+                                    [](const Fault& fault) { return fault.severity == Fault::Severity::error; });
+    if (first != faults.end() && t.nodes.empty() && t.regions.empty())
+        return MainWindow::tr("Nothing of %1 can be drawn; the file itself is untouched. %2")
+            .arg(name, fault_words(*first, document));
+    return MainWindow::tr(
+               "%1 has faults: what could be understood is shown, the file itself is untouched. The "
+               "problems list names each")
+        .arg(name);
+}
+
+}  // namespace
 
 void MainWindow::open(const std::filesystem::path& file) {
     const auto read = std::make_shared<DocumentFile>();
@@ -62,10 +81,7 @@ bool MainWindow::show_opened(DocumentFile file, const Experiment& before) {
         return false;
     }
     document_.open(std::move(file));
-    if (document_.file_has_faults())
-        banner_->show_message(tr("%1 has faults: what could be understood is shown, the file itself is untouched. The "
-                                 "problems list names each")
-                                  .arg(name));
+    if (document_.file_has_faults()) banner_->show_message(faulty_file_words(name, document_));
     remember_file(document_.file());
     show_workspace(design);
     return true;
