@@ -486,6 +486,9 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && page.answers().size() == 2, patient_ms);
         const auto in_short = page.answers();
         QVERIFY2(in_short[0].is_whole, "now it is the plan that is shown");
+        const auto& said = page.words();
+        w->resize(1024, 700);
+        QTRY_VERIFY2(said.wordWrap() && said.height() >= said.heightForWidth(said.width()), "none of it is cut off");
         page.curve().choose(1);
         QTRY_VERIFY_WITH_TIMEOUT(!page.is_searching_on(), patient_ms);
         QVERIFY(page.answers()[1].is_whole && page.answers()[1].seconds <= in_short[1].seconds);

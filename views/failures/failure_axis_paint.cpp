@@ -90,7 +90,7 @@ void FailureAxis::paint_axis(QPainter& painter) const {
     const double bottom = failure_scale_height - 1;
     painter.fillRect(QRectF(0, 0, width(), failure_gap), t.surface);
     painter.fillRect(QRectF(0, failure_gap, width(), failure_scale_height - failure_gap), t.surface_2);
-    painter.fillRect(QRectF(0, failure_gap, width(), 1), t.text_2);
+    painter.fillRect(QRectF(0, failure_gap, width(), 1), t.line);
     painter.fillRect(QRectF(0, bottom, width(), 1), t.line);
     painter.setPen(t.text_2);
     painter.drawText(QRectF(pad, failure_gap, names_width() - pad, failure_scale_height - failure_gap),

@@ -10,7 +10,6 @@
 
 #include "views/document/document.h"
 #include "views/document/selection_model.h"
-#include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/widgets.h"
 
@@ -47,7 +46,7 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
       selection_(selection),
       planners_(planners),
       box_(new QComboBox),
-      words_(new ElidedLabel),
+      words_(words_label({}, "secondary")),
       use_(new QPushButton(tr("Use"))),
       curve_(new WhatIfCurve),
       note_(new EmptyNote(tr("The iteration time over a quantity appears here once there is a plan"))),
@@ -59,7 +58,6 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
     box_->setAccessibleName(tr("What would be another"));
     box_->setToolTip(tr("Of the experiment, and of the node, link or region that is selected"));
     box_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    words_->setProperty("role", "secondary");
     use_->setObjectName("what_if_use");
     use_->setToolTip(tr("Puts the chosen value into the experiment"));
     auto* row = head_row();

@@ -208,8 +208,9 @@ void WhyPanel::show_why(const Explanation& why) {
         parts << figure(
             tr("Bound, these stages").replace(' ', "&nbsp;"),  // whole on its line
             unbroken(tr("%1, %2 above").arg(duration(why.placed.seconds), at_most_percent(why.placed_gap()))));
-    if (!parts.isEmpty()) parts.front().prepend(tr("Of the critical path:") + QStringLiteral(" &nbsp; "));
-    summary_->setText(parts.join(" &nbsp; "));
+    // Lines break behind the spaces, so that the next begins where the first does.
+    if (!parts.isEmpty()) parts.front().prepend(tr("Of the critical path:") + QStringLiteral("&nbsp;&nbsp; "));
+    summary_->setText(parts.join("&nbsp;&nbsp; "));
     summary_->setToolTip(
         tr("Shares of the critical path: what the end of the iteration waited for, back to its start.\n"
            "Bound, these stages: %1. What any other placement could reach stands beside the plan.")

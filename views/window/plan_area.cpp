@@ -128,7 +128,7 @@ void PlanArea::show_plan() {
         axis_->follow_plan();
     }
     state_->setText(!busy                   ? QString{}
-                    : plans_.progress() > 0 ? tr("Searching, %1").arg(percent(plans_.progress()))
+                    : plans_.progress() > 0 ? tr("Searching, %1").arg(whole_percent(plans_.progress()))
                                             : tr("Searching…"));
     if (!outcome || !outcome->has_plan) return show_no_plan(outcome.get());
     last_ = outcome;
