@@ -100,7 +100,7 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 
 Fields fields_of(const Node& node) {
     Fields fields{{"region", node.region},
-                  {"speed", format_seconds(node.seconds_per_sample_per_block) + " a sample and block"},
+                  {"time per sample and block", format_seconds(node.seconds_per_sample_per_block)},
                   {"device", node.device}};
     if (node.memory_microbatches)
         fields.emplace_back("memory", fmt::format("{} microbatches", *node.memory_microbatches));
@@ -122,13 +122,25 @@ std::string value_of(const Fields& fields, const std::string& name) {
     return {};
 }
 
+/// Things with their names, as the network has them.
 template <class Thing>
-void add_changes(std::vector<NetworkChange>& changes, const std::map<std::string, const Thing*>& a,
-                 const std::map<std::string, const Thing*>& b, const char* there) {
+using Things = std::vector<std::pair<std::string, const Thing*>>;
+
+template <class Thing>
+void add_changes(std::vector<NetworkChange>& changes, const Things<Thing>& a, const Things<Thing>& b,
+                 const char* there) {
     std::map<std::string, std::pair<const Thing*, const Thing*>> both;
-    for (const auto& [name, thing] : a) both[name].first = thing;
-    for (const auto& [name, thing] : b) both[name].second = thing;
-    for (const auto& [name, pair] : both) {
+    Names order;
+    order.reserve(a.size() + b.size());
+    const auto place_of = [&](const std::string& name) -> std::pair<const Thing*, const Thing*>& {
+        const auto [place, is_new] = both.try_emplace(name);
+        if (is_new) order.push_back(name);
+        return place->second;
+    };
+    for (const auto& [name, thing] : a) place_of(name).first = thing;
+    for (const auto& [name, thing] : b) place_of(name).second = thing;
+    for (const auto& name : order) {
+        const auto& pair = both[name];
         if (pair.first == nullptr || pair.second == nullptr) {
             changes.push_back({name, {}, pair.first != nullptr ? there : "", pair.second != nullptr ? there : ""});
             continue;
@@ -144,24 +156,29 @@ void add_changes(std::vector<NetworkChange>& changes, const std::map<std::string
     }
 }
 
-std::map<std::string, const Link*> links_by_name(const Topology& t) {
-    std::map<std::string, const Link*> links;
+Things<Link> named_links(const Topology& t) {
+    Things<Link> links;
+    links.reserve(t.links.size());
     for (const auto& link : t.links) {
         const bool turn = link.both_ways && link.to < link.from;
-        links[turn ? link.to + " to " + link.from : link.from + " to " + link.to] = &link;
+        links.emplace_back(turn ? link.to + " to " + link.from : link.from + " to " + link.to, &link);
     }
     return links;
+}
+
+Things<Node> named_nodes(const Topology& t) {
+    Things<Node> nodes;
+    nodes.reserve(t.nodes.size());
+    for (const auto& node : t.nodes) nodes.emplace_back(node.id, &node);
+    return nodes;
 }
 
 }  // namespace
 
 std::vector<NetworkChange> network_difference(const Topology& a, const Topology& b) {
     std::vector<NetworkChange> changes;
-    std::map<std::string, const Node*> nodes_a, nodes_b;
-    for (const auto& node : a.nodes) nodes_a[node.id] = &node;
-    for (const auto& node : b.nodes) nodes_b[node.id] = &node;
-    add_changes(changes, nodes_a, nodes_b, "a node");
-    add_changes(changes, links_by_name(a), links_by_name(b), "a link");
+    add_changes(changes, named_nodes(a), named_nodes(b), "a node");
+    add_changes(changes, named_links(a), named_links(b), "a link");
     return changes;
 }
 

@@ -36,12 +36,14 @@ struct PlanComparison {
 };
 PlanComparison compare_plans(const Problem& a, const Plan& plan_a, const Problem& b, const Plan& plan_b);
 
-/// Something that differs between two networks: "n3", "speed", "55 ms", "110 ms"; "" where it is not there.
+/// Something that differs between two networks: "n3", "time per sample and block", "55 ms", "110 ms"; "" where it is
+/// not there.
 struct NetworkChange {
     std::string thing, field, value_a, value_b;
     bool operator==(const NetworkChange&) const = default;
 };
-/// Nodes, then links, by name; what has no effect on a plan (places) is left out.
+/// Nodes, then links, as the first network has them, then what the second one has beside; what has no effect on a plan
+/// (places) is left out.
 std::vector<NetworkChange> network_difference(const Topology& a, const Topology& b);
 
 }  // namespace skippipe

@@ -67,10 +67,17 @@ private Q_SLOTS:
         b.links[0].latency_s = 0.1;
         const auto changes = network_difference(a, b);
         QCOMPARE(changes.size(), std::size_t{4});
-        QVERIFY(changes[0].thing == "x" && changes[0].field == "speed" && changes[0].value_a != changes[0].value_b);
+        QVERIFY(changes[0].thing == "x" && changes[0].field == "time per sample and block" &&
+                changes[0].value_a != changes[0].value_b);
         QVERIFY((changes[1] == NetworkChange{"y", "memory", "", "4 microbatches"}));
         QVERIFY((changes[2] == NetworkChange{"z", "", "", "a node"}));
         QVERIFY(changes[3].thing == "x to y" && changes[3].field == "latency");
+        // As they are drawn: "n10" does not come before "n2".
+        Topology slow = a, quick = a;
+        slow.nodes = {{.id = "n2"}, {.id = "n10"}};
+        quick.nodes = {{.id = "n10"}, {.id = "n2"}};
+        for (auto& node : quick.nodes) node.seconds_per_sample_per_block /= 2;
+        QCOMPARE(network_difference(slow, quick).front().thing, std::string("n2"));
         b.links.clear();
         QVERIFY((network_difference(a, b).back() == NetworkChange{"x to y", "", "a link", ""}));
     }

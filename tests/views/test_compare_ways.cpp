@@ -303,6 +303,16 @@ private Q_SLOTS:
         third.info.id = 3;
         panel.show_runs({&one, &swapped, &third});
         QCOMPARE(panel.findChild<QLabel*>("plan_finding")->text(), QString("Run 3 has run 1's plan"));
+        // However many of its things differ, the network comes after the plans, and figures are whole in their cells.
+        third.info.id = 4;
+        third.experiment.topology.nodes[0].seconds_per_sample_per_block *= 2;
+        panel.show_runs({&one, &third});
+        const auto place_of = [&](const QString& words) {
+            const auto found = matrix.findItems(words, Qt::MatchEndsWith);
+            return found.isEmpty() ? -1 : found.front()->row();
+        };
+        QVERIFY(place_of("By the same nodes") >= 0 && place_of("By the same nodes") < place_of("Network"));
+        QVERIFY(place_of(", time per sample and block") > place_of("Network"));
     }
 
     void plans_far_apart_are_called_so() {

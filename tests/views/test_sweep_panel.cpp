@@ -207,6 +207,7 @@ private Q_SLOTS:
         QVERIFY2(panel.words().text().startsWith("Chance does as much: over the seeds p ="),
                  qPrintable(panel.words().text()));
         QCOMPARE(panel.table().columnCount(), 7);
+        QCOMPARE(panel.table().item(0, 6)->text(), QString("runs 1, 2"));  // which all got there
         QVERIFY(!panel.table().isColumnHidden(2));
         QVERIFY(!panel.figure().isEnabled());
         const auto* why_off = panel.findChild<QLabel*>("worth_why_off");  // beside what cannot be chosen

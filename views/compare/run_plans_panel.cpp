@@ -248,10 +248,10 @@ void RunPlansPanel::draw() {
             others.back().plan = compare_plans(*baseline.problem, baseline.plan, *run.problem, run.plan);
         understood = understood && others.back().plan;
     }
-    draw_network(others);
     draw_paths(others);
     draw_stages(others);
     draw_nodes(others);
+    draw_network(others);  // below the plans: it may be as many rows as there are nodes and links
     std::vector<ComparedPlan> compared;
     for (std::size_t i = 0; i < others.size(); ++i)
         if (others[i].plan) compared.push_back({shown_[i + 1].id, *others[i].plan});

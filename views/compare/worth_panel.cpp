@@ -31,6 +31,14 @@ constexpr int worth_delay_ms = 300, worth_tick_ms = 200, worth_target_width = 72
 constexpr double headroom = 1.15;     ///< of the axis, with a figure above the highest point
 enum WorthFigure { in_time, in_money };
 
+/// "18.4" of "18.4 s" beside "18.5 s": a unit stands once.
+QString without_unit_of(const QString& beside, const QString& words) {
+    constexpr QChar thin(0x2009);
+    const qsizetype unit = beside.indexOf(thin);
+    const bool is_one = unit > 0 && beside.count(thin) == 1 && words.count(thin) == 1;
+    return is_one && words.endsWith(beside.mid(unit)) ? words.section(thin, 0, 0) : words;
+}
+
 /// "1 h 05 min (58 min to 1 h 12 min)"
 template <class Words>
 QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& words) {
@@ -38,11 +46,20 @@ QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& w
     if (!row.is_told()) return QObject::tr("not measured");
     const QString text = words(*spread.mean);
     const QString least = words(*spread.least), most = words(*spread.most);
-    return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, least, most);
+    return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, without_unit_of(most, least), most);
 }
 
-/// "15.3", "1 230".
-QString iterations_words(double count) { return count < 100 ? three_digits(count) : whole_number(count); }
+/// On average: they are as far apart as the times that follow from them.
+QString iterations_needed(const SkipWorth& row) {
+    const auto words = [](double count) { return count < 100 ? three_digits(count) : whole_number(count); };
+    return row.there > 0 && row.is_told() ? words(*row.iterations.mean) : money_or_time(row, row.iterations, words);
+}
+
+/// "2 of 3: runs 1, 4, 6"; where all got there, who.
+QString reached_words(const SkipWorth& row, const std::vector<RunId>& runs) {
+    return row.there == row.runs ? run_numbers(runs)
+                                 : QObject::tr("%1 of %2: %3").arg(row.there).arg(row.runs).arg(run_numbers(runs));
+}
 
 void label_point(QCustomPlot& plot, double x, double y, const QString& words) {
     constexpr int above = 8;
@@ -145,6 +162,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     make_plain(*table_, tr("Is the skip worth it"));
     table_->setObjectName("worth");
     table_->setWordWrap(false);
+    table_->viewport()->installEventFilter(this);
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     column->addWidget(table_, 2);
     empty_->setAlignment(Qt::AlignCenter);
@@ -381,8 +399,7 @@ void WorthPanel::fill_table() {
         QStringList cells{ratio_words(row.skip_ratio), compared.share ? three_digits(*compared.share) : QString{},
                           chance_words(compared.p), money_or_time(row, row.network_s, duration)};
         if (has_money) cells << money_or_time(row, row.money, three_digits);
-        cells << duration(row.iteration_s) << money_or_time(row, row.iterations, iterations_words)
-              << tr("%1 of %2: %3").arg(row.there).arg(row.runs).arg(run_numbers(trained_.at(row.skip_ratio)));
+        cells << duration(row.iteration_s) << iterations_needed(row) << reached_words(row, trained_.at(row.skip_ratio));
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);
@@ -395,10 +412,21 @@ void WorthPanel::fill_table() {
     constexpr int chance = 2;
     table_->setColumnHidden(chance, std::none_of(worths_.rows.begin(), worths_.rows.end(),
                                                  [&](const auto& row) { return compared_of(row).p.has_value(); }));
-    for (int c = 0; c < table_->columnCount(); ++c) {
-        table_->resizeColumnToContents(c);
-        table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);
-    }
+    space_columns();
+}
+
+/// Further apart than their words ask for, where there is room.
+void WorthPanel::space_columns() {
+    table_->resizeColumnsToContents();
+    const int seen = table_->columnCount() - table_->horizontalHeader()->hiddenSectionCount();
+    if (table_->horizontalHeader()->length() + seen * size::gap > table_->viewport()->width()) return;
+    for (int c = 0; c < table_->columnCount(); ++c)
+        if (!table_->isColumnHidden(c)) table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);
+}
+
+bool WorthPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize && watched == table_->viewport()) space_columns();
+    return QWidget::eventFilter(watched, event);
 }
 
 void WorthPanel::draw_curve() {

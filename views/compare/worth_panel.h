@@ -55,6 +55,7 @@ Q_SIGNALS:
 protected:
     void showEvent(QShowEvent*) override;
     void changeEvent(QEvent*) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     /// An iteration of the drawn network at a skip ratio; none: there is no plan, and `why`.
@@ -81,6 +82,7 @@ private:
     void draw();
     void draw_curve();
     void fill_table();
+    void space_columns();
     QString what_is_left_out() const;
 
     const Document& document_;
