@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What is selected in the timeline, as properties whose names lead on.
 #include <QLabel>
+#include <QTextDocument>
 #include <QtTest>
 
 #include "plugins/planners/all.h"
@@ -58,6 +59,7 @@ private Q_SLOTS:
         const auto first = node_details(0, {0, 10, 10}, *data), second = node_details(0, {1, 20, 10}, *data);
         QCOMPARE(value_of(first, "Lost"), QStringLiteral("at 4.0 s, back at 13.0 s"));
         QCOMPARE(value_of(second, "Lost"), QStringLiteral("at 4.0 s, back at 13.0 s"));
+        QVERIFY2(in_rows(second, *data).contains("href=\"loss:4\""), qPrintable(in_rows(second, *data)));
         QVERIFY(value_of(node_details(0, {2, 30, 10}, *data), "Lost").isEmpty());
         QVERIFY(value_of(node_details(1, {0, 10, 10}, *data), "Lost").isEmpty());
     }
@@ -115,6 +117,10 @@ private Q_SLOTS:
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("35.0 %, 3.50 s: %1, for b").arg(cause_in_sentence(IdleCause::activation)));
         QVERIFY2(in_rows(details, *data).contains("href=\"node:b\""), qPrintable(in_rows(details, *data)));
+        QTextDocument seen;
+        seen.setHtml(in_rows(details, *data));
+        QVERIFY2(seen.toPlainText().contains(QStringLiteral("40.0\u202f%, 4.00\u202fs: ")),
+                 qPrintable(seen.toPlainText()));
     }
 
     /// Waits of one cause are one, whomever they were for; who most of it was for is named.
@@ -234,7 +240,7 @@ private Q_SLOTS:
                  qPrintable(in_rows(details, *data)));
         // Where it waits: at a node that others hold up, and at one that works on another microbatch meanwhile.
         QCOMPARE(value_of(details, "Waits"),
-                 QStringLiteral("2.00 s before backward on b: it waits, %1").arg(cause_in_sentence(IdleCause::memory)));
+                 QStringLiteral("2.00 s before backward on b: %1").arg(cause_in_sentence(IdleCause::memory)));
         QCOMPARE(value_of(details, QString(QChar(0x00A0))),
                  QStringLiteral("1.00 s before forward on b: it works on others"));
         QVERIFY(value_of(microbatch_details(4, {0, 20, 10}, *data), "Path").isEmpty());

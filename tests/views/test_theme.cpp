@@ -206,9 +206,9 @@ private Q_SLOTS:
         QCOMPARE(quantity_beside(15.6e6, 125e6, "bit/s"), "15.6" + thin + "Mbit/s");
         QCOMPARE(quantity_beside(1e9, 125e6, "bit/s"), "1000" + thin + "Mbit/s");
         QCOMPARE(unbroken_numbers("planned anew: 1" + thin + "min 40" + thin + "s an iteration"),
-                 QString("planned anew: 1\u00a0min\u00a040\u00a0s an iteration"));
+                 QString("planned anew: 1\u202fmin\u00a040\u202fs an iteration"));
         QCOMPARE(unbroken_numbers("idles 95.0" + thin + "%, for 3" + thin + "skips and 35.4" + thin + "%"),
-                 QString("idles 95.0\u00a0%, for 3" + thin + "skips and 35.4\u00a0%"));
+                 QString("idles 95.0\u202f%, for 3" + thin + "skips and 35.4\u202f%"));
         QCOMPARE(unbroken("8.13" + thin + "% of 1" + thin + "s"), QString("8.13\u00a0%\u00a0of\u00a01\u00a0s"));
     }
 };

@@ -259,6 +259,25 @@ private Q_SLOTS:
         QCOMPARE(title->text(), of_run);
     }
 
+    /// In a narrow panel causes are called as in keys, so that bars have room; their tips have all their words.
+    void bars_of_causes_have_room() {
+        IdlePanel panel;
+        panel.resize(500, 300);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        std::array<double, idle_causes> shares{};
+        shares[static_cast<std::size_t>(IdleCause::replica)] = 0.16;
+        panel.show_shares("Why", shares);
+        const QString whole = cause_words(IdleCause::replica);
+        QCOMPARE(panel.table().item(0, 0)->text(), whole);
+        panel.resize(panel.minimumWidth(), 300);
+        QTRY_COMPARE(panel.table().item(0, 0)->text(), QString("Replica"));
+        QCOMPARE(panel.table().item(0, 0)->toolTip(), whole);
+        QVERIFY2(panel.table().columnWidth(1) >= 90, qPrintable(QString::number(panel.table().columnWidth(1))));
+        panel.resize(500, 300);
+        QTRY_COMPARE(panel.table().item(0, 0)->text(), whole);
+    }
+
     /// The scale of the bars is told where the title keeps its line beside it.
     void bars_of_causes_have_a_scale() {
         IdlePanel panel;
@@ -275,7 +294,7 @@ private Q_SLOTS:
             panel.show_shares("Why", shares);
             QVERIFY(scale->isVisible());
             QCOMPARE(panel.table().rowCount(), static_cast<int>(idle_causes));
-            QCOMPARE(plain(scale->text()), QString::fromUtf8(share < 0.1 ? "0–10 %" : "0–50 %"));
+            QCOMPARE(plain(scale->text()), QString::fromUtf8(share < 0.1 ? "bars 0–10 %" : "bars 0–50 %"));
         }
         const auto* title = panel.findChild<QLabel*>("why_idle");
         panel.show_shares(QString("Why all nodes idle ").repeated(3), shares);
@@ -332,7 +351,7 @@ private Q_SLOTS:
         QVERIFY2(longest > most && longest < 1, "a part of a whole bar");
         const auto* scale = page.findChild<QLabel*>("cause_scale");
         QVERIFY(scale->isVisible());
-        QCOMPARE(plain(scale->text()), QString::fromUtf8("0–") + plain(whole_percent(most / longest)));
+        QCOMPARE(plain(scale->text()), QString::fromUtf8("bars 0–") + plain(whole_percent(most / longest)));
         const auto count = [](QWidget& where, const QColor& colour, int from = 0) {
             const QImage seen = where.grab().toImage();
             int found = 0;
@@ -534,6 +553,19 @@ private Q_SLOTS:
         };
         QTRY_VERIFY2(table.rowHeight(0) >= needed() && needed() > 2 * table.fontMetrics().lineSpacing(),
                      qPrintable(QString("%1 of %2").arg(table.rowHeight(0)).arg(needed())));
+    }
+
+    /// What leads to a loss leads to its event, as a click on that does.
+    void an_event_is_chosen_by_its_moment() {
+        FailurePanel panel;
+        const QSignalSpy chosen(&panel, &FailurePanel::chosen);
+        panel.choose_event(7);
+        QVERIFY2(chosen.isEmpty(), "nothing happened yet");
+        panel.show_events(1, {{.network_s = 7, .what = "n6 lost"}, {.network_s = 200, .what = "another plan"}});
+        panel.choose_event(7.5);
+        QCOMPARE(chosen.size(), 1);
+        QCOMPARE(chosen.front().front().toDouble(), 7.0);
+        QCOMPARE(panel.events().currentRow(), 0);
     }
 
     void spans_that_were_given_up_are_told() {

@@ -17,7 +17,10 @@ namespace skippipe {
 inline constexpr int patient_ms = 90'000;
 
 /// Words without their thin spaces.
-inline QString plain(QString words) { return words.replace(QChar(0x2009), ' ').replace(QChar(0x00A0), ' '); }
+inline QString plain(QString words) {
+    for (const char16_t space : {u'\u2009', u'\u202f', u'\u00a0'}) words.replace(QChar(space), ' ');
+    return words;
+}
 
 inline bool worker_is_built() {
     return QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker")) &&

@@ -14,12 +14,15 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 #include "views/timeline/colours.h"
+#include "views/timeline/lane_key.h"
 
 namespace skippipe {
 namespace {
 
 constexpr int narrowest_bar = 20, number_width = 76;
+constexpr int least_told_bar = 90;           ///< pixels: in fewer, causes could not be told apart by their bars
 constexpr int cause_bar = 12, low_row = 17;  ///< pixels; rows are as low where else some would not be seen
 constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole,     // of a whole bar
@@ -95,7 +98,13 @@ IdlePanel::IdlePanel(QWidget* parent)
     table_->viewport()->installEventFilter(this);
 }
 
-/// Words and numbers first: a bar is as wide as they leave room for, and rows as high as lets all be seen.
+void IdlePanel::name_causes(QString (*words_of)(IdleCause)) {
+    for (int row = 0; row < table_->rowCount(); ++row)
+        table_->item(row, 0)->setText(words_of(static_cast<IdleCause>(table_->item(row, 1)->data(cause_role).toInt())));
+}
+
+/// Words and numbers first: a bar is as wide as they leave room for, and rows as high as lets all be seen. Where that
+/// is too little for bars, causes are called as in keys.
 void IdlePanel::share_width() {
     const auto widest = [&](int column) {
         int width = 0;
@@ -104,6 +113,9 @@ void IdlePanel::share_width() {
         return width + 2 * size::gap;
     };
     const int numbers = std::max(number_width, widest(2) + size::gap), room = table_->viewport()->width() - numbers;
+    name_causes(cause_words);
+    if (room - widest(0) - size::gap < least_told_bar)
+        name_causes([](IdleCause cause) { return capitalised(short_cause_words(cause)); });
     const int words = std::min(widest(0) + size::gap, room - narrowest_bar);
     table_->setColumnWidth(0, words);
     table_->setColumnWidth(1, room - words);
@@ -155,7 +167,7 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return shares[a] > shares[b]; });
     const auto count = static_cast<int>(std::count_if(shares.begin(), shares.end(), [](double s) { return s > 5e-6; }));
     const double whole = count > 0 ? whole_bar(shares[order[0]]) : 1;
-    scale_->setText(count > 0 ? tr("0–%1").arg(whole_percent(whole)) : QString{});
+    scale_->setText(count > 0 ? tr("bars 0–%1").arg(whole_percent(whole)) : QString{});
     scale_->setToolTip(tr("What bars have room for: up to %1 of the time").arg(whole_percent(whole)));
     fit_scale();
     table_->setRowCount(count);  // the last of what lays out: rows have no items yet
@@ -163,6 +175,7 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
         const auto cause = order[static_cast<std::size_t>(row)];
         auto* words = new QTableWidgetItem(cause_words(static_cast<IdleCause>(cause)));
         words->setToolTip(words->text());
+        words->setData(Qt::AccessibleTextRole, words->text());
         auto* bar = new QTableWidgetItem;
         bar->setData(share_role, shares[cause] / whole);
         bar->setToolTip(scale_->toolTip());

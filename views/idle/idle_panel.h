@@ -29,6 +29,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void name_causes(QString (*words_of)(IdleCause));
     void share_width();
     void fit_scale();
 

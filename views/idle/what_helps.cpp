@@ -195,7 +195,7 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
                                     : QObject::tr("any other node or link faster"));
     if (help.changes.isEmpty()) help.changes << QObject::tr("Nothing alone%1").arg(nothing_because(problem, why, node));
     if (!without.isEmpty())
-        help.hardly = QObject::tr("less than %1\u2009% each: %2").arg(100 * worth_saying).arg(without.join("; "));
+        help.hardly = QObject::tr("%1: less than %2\u2009% each").arg(without.join("; ")).arg(100 * worth_saying);
     return help;
 }
 

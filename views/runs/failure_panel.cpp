@@ -2,6 +2,7 @@
 #include "views/runs/failure_panel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -93,7 +94,7 @@ bool FailurePanel::eventFilter(QObject* watched, QEvent* event) {
 void FailurePanel::add(const RunEvent& event) {
     const int row = events_->rowCount();
     events_->insertRow(row);
-    auto* when = new QTableWidgetItem(unbroken(duration(event.network_s)));
+    auto* when = new QTableWidgetItem(unbroken_numbers(duration(event.network_s)));
     when->setData(Qt::UserRole, event.network_s);
     auto* what = new QTableWidgetItem(unbroken_numbers(QString::fromStdString(event.what)));
     when->setTextAlignment(Qt::AlignRight | Qt::AlignTop);
@@ -103,6 +104,19 @@ void FailurePanel::add(const RunEvent& event) {
     for (auto* item : {when, what}) item->setToolTip(tip);
     events_->setItem(row, 0, when);
     events_->setItem(row, 1, what);
+}
+
+void FailurePanel::choose_event(double network_s) {
+    const auto apart_s = [&](int row) {
+        return std::abs(events_->item(row, 0)->data(Qt::UserRole).toDouble() - network_s);
+    };
+    int nearest = -1;
+    for (int row = 0; row < events_->rowCount(); ++row)
+        if (nearest < 0 || apart_s(row) < apart_s(nearest)) nearest = row;
+    if (nearest < 0) return;
+    events_->setCurrentCell(nearest, 1);
+    events_->scrollToItem(events_->item(nearest, 0));
+    Q_EMIT chosen(events_->item(nearest, 0)->data(Qt::UserRole).toDouble());
 }
 
 void FailurePanel::show_account(const LossAccount& account) {

@@ -18,6 +18,8 @@ public:
     /// Of one run, as they were told.
     void show_events(RunId run, const std::vector<RunEvent>& events);
     void show_account(const LossAccount& account);
+    /// Chooses the event that is nearest to that moment, as a click on it would; nothing where there are none.
+    void choose_event(double network_s);
     const QTableWidget& events() const { return *events_; }
     const QTableWidget& table() const { return *table_; }
 

@@ -140,8 +140,8 @@ QString unbroken(QString words) { return words.replace(thin, QChar{0x00A0}).repl
 QString unbroken_numbers(QString words) {
     static const QRegularExpression parts(
         QStringLiteral("(\\d)[ \\x{2009}](%|(?:ns|us|µs|ms|s|min|h|d|B|kB|MB|GB)\\b)"));
-    static const QRegularExpression whole(QStringLiteral("(\\d\\x{00A0}(?:min|h|d))[ \\x{2009}](\\d)"));
-    return words.replace(parts, QStringLiteral("\\1\u00A0\\2")).replace(whole, QStringLiteral("\\1\u00A0\\2"));
+    static const QRegularExpression whole(QStringLiteral("(\\d\\x{202F}(?:min|h|d))[ \\x{2009}](\\d)"));
+    return words.replace(parts, QStringLiteral("\\1\u202F\\2")).replace(whole, QStringLiteral("\\1\u00A0\\2"));
 }
 
 QString number_tick(double value, double step, double largest) {

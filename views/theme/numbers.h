@@ -49,7 +49,8 @@ QString tick_beside(double seconds, double step_s, double largest_s);
 double nice_step_beside(double least_s, double largest_s);
 /// The words with spaces at which no line breaks; rich text knows no thin one.
 QString unbroken(QString words);
-/// A sentence in which no line parts a number from its unit, nor "1 min" from "40 s".
+/// A sentence in which no line parts a number from its unit, nor "1 min" from "40 s"; the space before a unit is as
+/// thin as elsewhere. Rich text keeps that only where its style says "white-space:pre-wrap".
 QString unbroken_numbers(QString words);
 /// A tick of an axis of plain numbers whose ticks are `step` apart, with as many digits as tell it from the next one;
 /// prefixes where `largest` of the axis is at least 10,000: "1.25 M".

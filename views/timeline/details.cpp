@@ -95,6 +95,8 @@ QString linked(const Detail& detail, const TimelineData& data) {
                                                                  : QString{};
     if (detail.link == DetailLink::cause) return anchor(QStringLiteral("cause"), {}, detail.value);
     if (detail.link == DetailLink::helps) return anchor(QStringLiteral("helps"), {}, detail.value);
+    if (detail.link == DetailLink::loss)
+        return anchor(QStringLiteral("loss"), QString::number(detail.at_s, 'g', 17), detail.value);
     if (kind.isEmpty()) return detail.value.toHtmlEscaped();
     static const QRegularExpression word(QStringLiteral("[^\\s,]*[^\\s,:]"));
     QString html;
@@ -194,8 +196,9 @@ QStringList in_lines(const Details& details) {
 }
 
 QString in_rows(const Details& details, const TimelineData& data) {
-    constexpr QChar thin_space(0x2009), no_break_space(0x00A0);  // rich text breaks lines at the thin one
-    QString html = QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\">");
+    constexpr QChar thin_space(0x2009), unbroken_thin_space(0x202F);  // lines break at the first one
+    QString html =                                                    // else rich text makes full spaces of thin ones
+        QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\" style=\"white-space:pre-wrap\">");
     if (!details.title.isEmpty())
         html += QStringLiteral("<tr><td colspan=\"2\"><b>%1</b></td></tr>")
                     .arg(linked({{}, details.title, DetailLink::node}, data));
@@ -205,7 +208,7 @@ QString in_rows(const Details& details, const TimelineData& data) {
                 ? QStringLiteral("<tr><td colspan=\"2\">%1</td></tr>").arg(linked(row, data))
                 : QStringLiteral("<tr><td width=\"28%\" style=\"color:%1;padding-right:8px\">%2</td><td>%3</td></tr>")
                       .arg(theme().text_2.name(), row.name.toHtmlEscaped(), linked(row, data));
-    return html.replace(thin_space, no_break_space) + QStringLiteral("</table>");
+    return unbroken_numbers(html).replace(thin_space, unbroken_thin_space) + QStringLiteral("</table>");
 }
 
 }  // namespace skippipe

@@ -10,13 +10,14 @@
 namespace skippipe {
 
 /// What the words of a property lead to.
-enum class DetailLink { none, node, microbatch, stage, iteration, cause, helps };
+enum class DetailLink { none, node, microbatch, stage, iteration, cause, helps, loss };
 
 /// "Microbatch" "7"; without a name it is a sentence.
 struct Detail {
     QString name, value;
-    DetailLink link =
-        DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`, `helps`: of all of it
+    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`, `helps`,
+                                         ///< `loss`: of all of it
+    double at_s = 0;                     ///< of a `loss`: when
 };
 
 struct Details {
@@ -44,7 +45,7 @@ Detail stage_row(int stage);
 /// The title, then a line a row: "microbatch 7".
 QStringList in_lines(const Details& details);
 /// A table of the title, in which nodes are links, and the rows; links are "node:n3", "microbatch:7", "stage:2",
-/// "iteration:4", "cause:", "helps:".
+/// "iteration:4", "cause:", "helps:", "loss:200.5", the seconds at which a node was lost.
 QString in_rows(const Details& details, const TimelineData& data);
 
 /// A time fine enough to tell the ends of something of that length apart: "63.12 s".

@@ -84,14 +84,17 @@ void add_outage(std::vector<Detail>& rows, int lane, const IterationTime& one, c
     if (!outage) outage = data.outage_at(lane, one.begin_s());
     if (!outage) return;
     const QString moment = since_words(*outage, data);
-    rows.push_back(
-        {QObject::tr("Lost"), outage->end_s >= data.extent_s()
-                                  ? QObject::tr("since %1, not back yet").arg(moment)
-                                  : QObject::tr("at %1, back at %2")
-                                        .arg(moment, moment_words(outage->end_s, outage->end_s - outage->start_s))});
+    const Loss* loss = data.loss_of(*outage);
+    const double lost_s = loss != nullptr ? loss->begin_s : outage->start_s;
+    rows.push_back({QObject::tr("Lost"),
+                    outage->end_s >= data.extent_s()
+                        ? QObject::tr("since %1, not back yet").arg(moment)
+                        : QObject::tr("at %1, back at %2")
+                              .arg(moment, moment_words(outage->end_s, outage->end_s - outage->start_s)),
+                    DetailLink::loss, lost_s});
     if (const int stage = data.stage_at(lane, std::nexttoward(outage->start_s, -1.0L)); stage >= 0)
         rows.push_back({QObject::tr("Until then"), QObject::tr("stage %1").arg(stage), DetailLink::stage});
-    if (const Loss* loss = data.loss_of(*outage))
+    if (loss != nullptr)
         for (const QString& line : describe_loss(*loss).mid(1)) rows.push_back({QString(QChar(0x00A0)), line, {}});
 }
 
@@ -100,7 +103,7 @@ QString holdup_words(int lane, double from_s, double until_s, const TimelineData
     const auto then = data.statistics({lane}, from_s, until_s);
     const auto longest = std::max_element(then.idle_s.begin(), then.idle_s.end());
     if (then.busy_s >= *longest) return QObject::tr("it works on others");
-    return QObject::tr("it waits, %1").arg(cause_in_sentence(static_cast<IdleCause>(longest - then.idle_s.begin())));
+    return cause_in_sentence(static_cast<IdleCause>(longest - then.idle_s.begin()));
 }
 
 /// "85.0 ms before backward on n9: it works on others", the longest first; `way` by its starts.

@@ -356,6 +356,10 @@ void WatchPage::follow_link(const QString& link) {
             if (one.iteration == of.toInt() - 1) timeline_->show_iteration(one);
         return;
     }
+    if (kind == QStringLiteral("loss")) {
+        details_->setCurrentWidget(failures_);
+        return failures_->choose_event(of.toDouble());
+    }
     timeline_->select_row(-1);
     Selection wanted;
     if (kind == QStringLiteral("node")) wanted.nodes = {of.toStdString()};
