@@ -36,6 +36,12 @@ torch::Tensor like(const torch::Tensor& x, std::int64_t columns, at::ScalarType 
     return torch::empty({x.size(0), columns}, x.options().dtype(type));
 }
 
+/// Of bf16, rounded to it once: a GPU sums in fp32 between, LibTorch on a processor without AVX-512 does not.
+torch::Tensor product(const torch::Tensor& left, const torch::Tensor& right) {
+    if (left.is_cuda()) return torch::mm(left, right);
+    return torch::mm(left.to(torch::kFloat), right.to(torch::kFloat)).to(left.dtype());
+}
+
 std::map<std::string, torch::Tensor> parts(const Stage& stage, const torch::Tensor& flat) {
     std::map<std::string, torch::Tensor> result;
     for (const auto& segment : stage.segments())
@@ -131,9 +137,8 @@ void DeviceStage::add_product(torch::Tensor& sum, const torch::Tensor& left, con
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
     if (sum.is_cuda()) return void(at::addmm_out(sum, sum, left.t(), right, at::kFloat));
 #endif
-    const auto product = torch::mm(left.t(), right);
-    require_launched(kernels_->accumulate(f32(sum), bf16(product), count_of(sum.numel()), standard_stream),
-                     "accumulate");
+    const auto both = product(left.t(), right);
+    require_launched(kernels_->accumulate(f32(sum), bf16(both), count_of(sum.numel()), standard_stream), "accumulate");
 }
 
 kernels::RotaryShape DeviceStage::turn() const {
@@ -155,20 +160,20 @@ torch::Tensor DeviceStage::forward(const torch::Tensor& input, DeviceKept* kept)
         DeviceBlock made;
         made.x = out;
         made.input_factors = factors;
-        made.qkv = torch::mm(normed, w.qkv);
+        made.qkv = product(normed, w.qkv);
         require_launched(
             kernels_->rotary(bf16(made.qkv), f32(rotary_table_), rows(input), turn(), query_scale(), standard_stream),
             "rotary");
         made.attended = device_attention(made.qkv, {sequence_, heads_}, kept ? &made.attention : nullptr);
         made.middle = torch::empty_like(input);
         made.middle_factors = new_factors();
-        norm(normed, made.middle_factors, out, w.ffn_norm, made.middle, torch::mm(made.attended, w.attention_out));
-        made.gate_up = torch::mm(normed, w.gate_up);
+        norm(normed, made.middle_factors, out, w.ffn_norm, made.middle, product(made.attended, w.attention_out));
+        made.gate_up = product(normed, w.gate_up);
         auto activated = like(input, hidden_, at::kBFloat16);
         require_launched(
             kernels_->swiglu(bf16(activated), bf16(made.gate_up), rows(input), count_of(hidden_), standard_stream),
             "swiglu");
-        const auto down = torch::mm(activated, w.down);
+        const auto down = product(activated, w.down);
         if (block + 1 == weights_.size()) {
             out = made.middle + down;
         } else {
@@ -186,20 +191,20 @@ torch::Tensor DeviceStage::block_input_gradient(int block, const torch::Tensor& 
     const auto n = rows(gradient);
     if (!k.output_gradient.defined()) k.output_gradient = rounded(gradient);
     k.norm_gradients = torch::zeros({2, width_}, gradient.options());
-    k.hidden = torch::mm(k.output_gradient, w.down.t());
+    k.hidden = product(k.output_gradient, w.down.t());
     require_launched(kernels_->swiglu_backward(bf16(k.gate_up), bf16(k.hidden), n, count_of(hidden_), standard_stream),
                      "swiglu_backward");
-    k.ffn_normed = torch::mm(k.gate_up, w.gate_up.t());
+    k.ffn_normed = product(k.gate_up, w.gate_up.t());
     auto middle = torch::empty_like(gradient), dx = torch::empty_like(gradient), dx_rounded = torch::Tensor();
     k.middle_gradient = like(gradient, width_, at::kBFloat16);
     norm_backward(middle, k.middle_gradient, k.ffn_normed, k.norm_gradients[1], gradient, k.middle, w.ffn_norm,
                   k.middle_factors);
-    const auto attended = torch::mm(k.middle_gradient, w.attention_out.t());
+    const auto attended = product(k.middle_gradient, w.attention_out.t());
     const auto [query, key, value] = device_attention_backward(attended, k.qkv, {sequence_, heads_}, k.attention);
     require_launched(kernels_->rotary_backward(bf16(k.qkv), bf16(query), bf16(key), bf16(value), f32(rotary_table_), n,
                                                turn(), query_scale(), standard_stream),
                      "rotary_backward");
-    k.attention_normed = torch::mm(k.qkv, w.qkv.t());
+    k.attention_normed = product(k.qkv, w.qkv.t());
     if (block > 0)  // which reads it so
         dx_rounded = kept[static_cast<std::size_t>(block) - 1].output_gradient = like(gradient, width_, at::kBFloat16);
     norm_backward(dx, dx_rounded, k.attention_normed, k.norm_gradients[0], middle, k.x, w.attention_norm,
@@ -261,13 +266,13 @@ torch::Tensor DeviceStage::head_pass(torch::Tensor* dx, const torch::Tensor& x, 
         const auto from = x.narrow(0, begin, count);
         auto normed = like(from, width_, at::kBFloat16), its_factors = factors.narrow(0, begin, count);
         norm(normed, its_factors, from, final_norm_);
-        const auto logits = torch::mm(normed, head_);
+        const auto logits = product(normed, head_);
         require_launched(
             kernels_->softmax_cross_entropy(bf16(logits), f32(losses) + begin, targets.data_ptr<std::int64_t>() + begin,
                                             count_of(count), count_of(vocabulary_), standard_stream),
             "softmax_cross_entropy");
         if (!dx) continue;
-        auto sum = head_gradient_, slope = torch::mm(logits, head_.t()), to = dx->narrow(0, begin, count),
+        auto sum = head_gradient_, slope = product(logits, head_.t()), to = dx->narrow(0, begin, count),
              unrounded = torch::Tensor();
         add_product(sum, normed, logits);
         norm_backward(to, unrounded, slope, final_norm_gradient_, {}, from, final_norm_, its_factors);

@@ -16,7 +16,7 @@ namespace skippipe::record {
 
 namespace {
 
-/// So many spans a statement: to start one takes SQLite half as long as a span.
+/// So many spans a statement: to start one takes SQLite nearly half as long as a span.
 constexpr std::size_t spans_at_once = 16;
 
 std::string insert_spans(std::size_t count) {
