@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <tuple>
 
-#include <torch/types.h>
+#include "core/model/torch_compat.h"
 
 namespace skippipe {
 
@@ -12,11 +12,9 @@ struct AttentionShape {
     std::int64_t sequence, heads;
 };
 
-/// What the forward leaves for the backward. No [T, T] scores where LibTorch has an attention without (2.1 and later).
-struct AttentionKept {
-    torch::Tensor out;  ///< [samples, heads, sequence, head width]
-    torch::Tensor log_sums, first_query, first_key, random_state, random_offset;
-};
+/// What the forward leaves for the backward: no [T, T] scores where LibTorch has an attention without; `out` alone
+/// else.
+using AttentionKept = FusedAttention;
 
 /// qkv [n, 3, heads, head width], turned, queries scaled, to [n, width].
 torch::Tensor device_attention(const torch::Tensor& qkv, const AttentionShape& shape, AttentionKept* kept);

@@ -134,9 +134,7 @@ void DeviceStage::norm_backward(torch::Tensor& dx, torch::Tensor& dx_rounded, to
 
 /// sum [k, m] += left [n, k]^T right [n, m].
 void DeviceStage::add_product(torch::Tensor& sum, const torch::Tensor& left, const torch::Tensor& right) const {
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
-    if (sum.is_cuda()) return void(at::addmm_out(sum, sum, left.t(), right, at::kFloat));
-#endif
+    if (has_wide_products && sum.is_cuda()) return add_wide_product(sum, left.t(), right);
     const auto both = product(left.t(), right);
     require_launched(kernels_->accumulate(f32(sum), bf16(both), count_of(sum.numel()), standard_stream), "accumulate");
 }

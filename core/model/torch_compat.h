@@ -3,6 +3,9 @@
 // 13).
 #pragma once
 #include <cstring>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
 
 // Not <torch/torch.h>: the whole front end costs twice the time to compile, and only tensors and autograd are used.
 #include <c10/core/Allocator.h>
@@ -34,6 +37,9 @@ inline std::vector<torch::Tensor> gradients_of(const Edge& from, const torch::Te
 /// Whether LibTorch has an attention that keeps no scores (2.1 and later).
 inline constexpr bool has_fused_attention = TORCH_VERSION_MAJOR > 2 ||
                                             (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1);
+/// Whether LibTorch adds a product of bf16 to fp32 (2.8 and later).
+inline constexpr bool has_wide_products = TORCH_VERSION_MAJOR > 2 ||
+                                          (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8);
 
 /// softmax(query key^T + mask) value, all [heads, sequence, head width], queries scaled already. `mask` is the causal
 /// one, and not needed where attention is fused.
@@ -47,6 +53,52 @@ inline torch::Tensor causal_attention(const torch::Tensor& query, const torch::T
 #else
     auto scores = torch::bmm(query, key.transpose(1, 2));
     return torch::bmm(torch::softmax(scores.add_(mask), -1), value);
+#endif
+}
+
+/// What attention on a GPU leaves for its way back.
+struct FusedAttention {
+    torch::Tensor out;  ///< [samples, heads, sequence, head width]
+    torch::Tensor log_sums, first_query, first_key, random_state, random_offset;
+};
+/// Causal, of [samples, heads, sequence, head width] in bf16 on a GPU, queries scaled already. Both where
+/// has_fused_attention alone.
+inline FusedAttention fused_attention(const torch::Tensor& query, const torch::Tensor& key,
+                                      const torch::Tensor& value) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
+    const auto found = at::_scaled_dot_product_flash_attention(query, key, value, 0, true, false, 1.0);
+    return {std::get<0>(found), std::get<1>(found), std::get<2>(found),
+            std::get<3>(found), std::get<6>(found), std::get<7>(found)};
+#else
+    static_cast<void>(query), static_cast<void>(key), static_cast<void>(value);
+    throw std::logic_error("LibTorch has no fused attention before 2.1");
+#endif
+}
+/// Gradients of query, key and value.
+inline std::tuple<torch::Tensor, torch::Tensor, torch::Tensor> fused_attention_backward(const torch::Tensor& gradient,
+                                                                                        const torch::Tensor& query,
+                                                                                        const torch::Tensor& key,
+                                                                                        const torch::Tensor& value,
+                                                                                        const FusedAttention& kept) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
+    const auto sequence = query.size(2);
+    return at::_scaled_dot_product_flash_attention_backward(gradient, query, key, value, kept.out, kept.log_sums,
+                                                            kept.first_query, kept.first_key, sequence, sequence, 0,
+                                                            true, kept.random_state, kept.random_offset, 1.0);
+#else
+    static_cast<void>(gradient), static_cast<void>(query), static_cast<void>(key), static_cast<void>(value);
+    static_cast<void>(kept);
+    throw std::logic_error("LibTorch has no fused attention before 2.1");
+#endif
+}
+
+/// sum += left right, of bf16 on a GPU, in fp32. Where has_wide_products alone.
+inline void add_wide_product(torch::Tensor& sum, const torch::Tensor& left, const torch::Tensor& right) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
+    at::addmm_out(sum, sum, left, right, at::kFloat);
+#else
+    static_cast<void>(sum), static_cast<void>(left), static_cast<void>(right);
+    throw std::logic_error("LibTorch adds no product of bf16 to fp32 before 2.8");
 #endif
 }
 
