@@ -93,8 +93,8 @@ public:
         const bool same_rank = schedule_.rank_of[at(from)] == schedule_.rank_of[at(to)];
         const bool message = !same_rank && is_crowded(from);
         const int gpu = machines_.gpu_of_node(from);
-        const bool rounded = problem_.weight_bytes_per_gradient_byte > 1;
-        if (same_rank && gpu != no_gpu && gpu == machines_.gpu_of_node(to) && !rounded) return 0;
+        const bool by_host = problem_.weight_bytes_per_gradient_byte > 2;  // the host's processor rounds to int8
+        if (same_rank && gpu != no_gpu && gpu == machines_.gpu_of_node(to) && !by_host) return 0;
         return (problem_.reduction_cpu_s_per_byte * bytes + (message ? message_s(bytes) : 0)) / 2;
     }
 

@@ -27,7 +27,7 @@ struct Machines {
 /// long as the work for the messages that bring and carry on what they compute (costs.transfer_cpu_s). Each rank adds
 /// and rounds parts and sums of planned reductions one after the other, each on a core of its host
 /// (costs.reduction_cpu_s_per_byte), half of it where they leave and half where they arrive; on such a host with the
-/// work for their messages. What nodes of one rank hand each other on a GPU, not rounded, stays there and is added at
+/// work for their messages. What nodes of one rank hand each other on a GPU, but for int8, stays there and is added at
 /// the rate of its memory: no work of a core, and no time. With as many workers and cores as nodes, and no such work,
 /// it is the evaluator's timeline.
 Timeline predict(const Problem& problem, const RankSchedule& schedule, const Machines& machines);

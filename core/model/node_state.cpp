@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/model/device_wire.h"
 #include "core/model/wire.h"
 
 namespace skippipe {
@@ -24,33 +25,58 @@ namespace {
 float* data(const torch::Tensor& tensor) { return tensor.data_ptr<float>(); }
 
 /// Null where rounding is not fed back. bf16 rounds so little that it would not pay for the memory.
-float* residual_of(MicrobatchState& state, int step, int to_node, WireType wire) {
+torch::Tensor* residual_of(MicrobatchState& state, int step, int to_node, WireType wire, torch::Device device) {
     if (wire != WireType::int8 || !state.residuals) return nullptr;
     const auto& message = state.inputs[at(step)];
     auto& residual = (*state.residuals)[{message.from, to_node, step > state.length()}];
-    if (!residual.defined()) residual = torch::zeros({message.values.numel()});
-    return data(residual);
+    if (!residual.defined()) residual = torch::zeros({message.values.numel()}, torch::TensorOptions(device));
+    residual = residual.to(device);
+    return &residual;
 }
 
-torch::Tensor on_host(const torch::Tensor& message) {
-    return message.detach().to(torch::kCPU, torch::kFloat32).contiguous();
+/// The memory of bytes as a tensor.
+torch::Tensor bytes_at(const std::byte* bytes, std::size_t count) {
+    return torch::from_blob(const_cast<std::byte*>(bytes), {static_cast<std::int64_t>(count)}, torch::kUInt8);
 }
+
+/// What takes the way of a message within one rank, on a device where it lies.
+torch::Tensor rounded(const torch::Tensor& sent, WireType wire, torch::Tensor* residual, bool there) {
+    const auto rows = sent.size(0), width = sent.size(1);
+    if (there) return decoded_there(encoded_there(sent, wire, residual), rows, width, wire);
+    std::vector<std::byte> bytes(wire_bytes(wire, rows, width));
+    encode(bytes.data(), data(sent), rows, width, wire, residual ? data(*residual) : nullptr);
+    auto values = torch::empty({rows, width});
+    decode(data(values), bytes.data(), rows, width, wire);
+    return values;
+}
+
+torch::Tensor as_sent(const torch::Tensor& message) { return message.detach().to(torch::kFloat32).contiguous(); }
 
 }  // namespace
 
 void take_message(MicrobatchState& state, int step, int to_node, WireType wire, std::byte* bytes) {
     auto& input = state.inputs[at(step)];
-    const auto message = on_host(input.values);
-    encode(bytes, data(message), message.size(0), message.size(1), wire, residual_of(state, step, to_node, wire));
+    const auto message = as_sent(input.values);
+    const auto rows = message.size(0), width = message.size(1);
+    auto* const residual = residual_of(state, step, to_node, wire, message.device());
+    if (message.is_cpu())
+        encode(bytes, data(message), rows, width, wire, residual ? data(*residual) : nullptr);
+    else
+        bytes_at(bytes, wire_bytes(wire, rows, width)).copy_(encoded_there(message, wire, residual));
     if (!state.keeps_inputs) input = {};
 }
 
-void put_message(MicrobatchState& state, int step, const std::byte* bytes, std::int64_t rows, std::int64_t width,
-                 WireType wire) {
+void put_message(MicrobatchState& state, int step, const std::byte* bytes, const MessageShape& shape,
+                 torch::Device device) {
     auto& input = state.inputs[at(step)];
-    input.values = torch::empty({rows, width});
     input.from = -1;
-    decode(data(input.values), bytes, rows, width, wire);
+    if (!device.is_cpu()) {
+        const auto there = bytes_at(bytes, wire_bytes(shape.wire, shape.rows, shape.width)).to(device);
+        input.values = decoded_there(there, shape.rows, shape.width, shape.wire);
+        return;
+    }
+    input.values = torch::empty({shape.rows, shape.width});
+    decode(data(input.values), bytes, shape.rows, shape.width, shape.wire);
 }
 
 namespace {
@@ -61,12 +87,9 @@ torch::Tensor arrived(NodeState& node, MicrobatchState& state, const Visit& visi
     if (!input.values.defined()) throw std::logic_error("the input of the operation is not there");
     auto values = input.values;
     if (wire != WireType::fp32 && input.from >= 0 && input.from != visit.node) {
-        const auto rows = values.size(0), width = values.size(1);
-        std::vector<std::byte> bytes(wire_bytes(wire, rows, width));
-        const auto sent = on_host(values);
-        encode(bytes.data(), data(sent), rows, width, wire, residual_of(state, step, visit.node, wire));
-        values = torch::empty({rows, width});
-        decode(data(values), bytes.data(), rows, width, wire);
+        const auto device = node.stage.device();
+        values = rounded(as_sent(values.to(device)), wire, residual_of(state, step, visit.node, wire, device),
+                         node.device || !device.is_cpu());
     }
     if (!state.keeps_inputs || input.from < 0) input = {};  // who sent it from another rank has kept it
     return values.detach().to(node.stage.device()).contiguous();

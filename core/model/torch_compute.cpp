@@ -65,11 +65,11 @@ void TorchCompute::Implementation::require_next(const ComputeTask& task, const M
 std::function<void()> TorchCompute::Implementation::work(const ComputeTask& task, NodeState& node,
                                                          MicrobatchState& state) {
     Visit* visit = &state.visits[at(task.hop)];
-    const auto decode = [this, task, &state, visit] {
+    const auto decode = [this, task, &node, &state, visit] {
         if (visit->arrived.size() > 0)
             put_message(state, state.step_of(task.operation.kind, task.hop),
-                        std::exchange(visit->arrived, Buffer{}).data(), tokens_of(task.operation.microbatch), width(),
-                        wire());
+                        std::exchange(visit->arrived, Buffer{}).data(),
+                        {tokens_of(task.operation.microbatch), width(), wire()}, node.stage.device());
     };
     const auto read = [this, task, &node, &state] {
         set_tokens(batches.value().batch(iteration, task.operation.microbatch), node.stage.device(), state.tokens,

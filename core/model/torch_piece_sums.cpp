@@ -73,6 +73,12 @@ Buffer TorchPieceSums::message_of(int stage, int piece, int place, const torch::
     const auto& state = stages_.at(at(stage));
     const auto size = static_cast<std::int64_t>(size_of(stage, piece));
     const int node = state.nodes.at(at(place));
+    if (wire() == WireType::bf16 && !values.is_cpu()) {  // small before it is fetched
+        const auto here = values.to(torch::kBFloat16).to(torch::kCPU);
+        std::memcpy(message.data(), here.data_ptr(), value_bytes(stage, piece));
+        std::memcpy(message.data() + value_bytes(stage, piece), &tokens, sizeof tokens);
+        return message;
+    }
     const auto here = values.to(torch::kCPU);
     if (wire() == WireType::int8)
         of_.gradient_feedback.encode(node, of_.node(node).stage.size(), begin_of(state, piece), here.data_ptr<float>(),
@@ -121,17 +127,20 @@ std::int64_t TorchPieceSums::add_parts(int stage, int piece, int place, bool own
         if (!std::exchange(any, true)) {
             if (part.data_ptr() != to.data_ptr()) to.copy_(part);
         } else if (to.device().is_cpu() && part.device().is_cpu()) {
-            kernels::sum_into(to.data_ptr<float>(), part.data_ptr<float>(), size_of(stage, piece));
+            const auto exact = part.to(torch::kFloat32);
+            kernels::sum_into(to.data_ptr<float>(), exact.data_ptr<float>(), size_of(stage, piece));
         } else {
             to.add_(part.to(to.device()));
         }
     };
     // In an exchange all replicas add up the same: what the others got of this one's part.
-    Buffer rounded;
-    if (!own_alone && is_exchange(stage, piece) && wire() != WireType::fp32)
-        rounded = message_of(stage, piece, place, own, node.tokens);
+    auto here = own;
+    if (!own_alone && is_exchange(stage, piece)) {
+        if (wire() == WireType::bf16) here = own.to(torch::kBFloat16);
+        if (wire() == WireType::int8) here = decoded(stage, piece, message_of(stage, piece, place, own, node.tokens));
+    }
     for (int from = 0; at(from) < state.nodes.size(); ++from) {
-        if (from == place) add(rounded.size() > 0 ? decoded(stage, piece, rounded) : own, node.tokens);
+        if (from == place) add(here, node.tokens);
         if (parts == parts_.end()) continue;
         if (const auto part = parts->second.find(from); part != parts->second.end()) {
             const auto& [message, of_part, values] = part->second;
@@ -171,9 +180,11 @@ void TorchPieceSums::take_part(int stage, int piece, int place, int from, Buffer
 }
 
 void TorchPieceSums::hand_part(int stage, int piece, int from, int to) {
-    if (wire() != WireType::fp32) return take_part(stage, piece, to, from, part(stage, piece, from));
+    if (wire() == WireType::int8) return take_part(stage, piece, to, from, part(stage, piece, from));
     torch::NoGradGuard no_gradient;
-    parts_[{stage, piece, to}][from] = sum_of_parts(stage, piece, from);
+    auto part = sum_of_parts(stage, piece, from);
+    if (wire() == WireType::bf16) part.values = part.values.to(torch::kBFloat16);
+    parts_[{stage, piece, to}][from] = std::move(part);
 }
 
 /// All replicas here share the sum: who has it first makes it.
@@ -185,10 +196,11 @@ void TorchPieceSums::make_sum(int stage, int piece, int place) {
     const auto to = piece_of(state.sum, stage, piece);
     auto& tokens = state.tokens[at(piece)];
     tokens = add_parts(stage, piece, place, false, to);
-    if (!is_exchange(stage, piece) && wire() != WireType::fp32) {
+    if (!is_exchange(stage, piece) && wire() == WireType::bf16) to.copy_(to.to(torch::kBFloat16));
+    if (!is_exchange(stage, piece) && wire() == WireType::int8) {
         auto message = message_of(stage, piece, place, to, tokens);
         to.copy_(decoded(stage, piece, message));
-        if (wire() == WireType::int8) state.rounded[at(piece)] = std::move(message);
+        state.rounded[at(piece)] = std::move(message);
     }
     wait_for(of_.first_here(stage));
 }

@@ -44,7 +44,7 @@ private:
     struct PartOf {
         Buffer message;
         std::int64_t tokens = 0;
-        torch::Tensor values;  ///< defined: what a replica here handed on, and no message
+        torch::Tensor values;  ///< defined: what a replica here handed on, where it lies, and no message
     };
     /// A piece at a replica: what has come, by the place that it is from.
     using Parts = std::map<int, PartOf>;

@@ -111,7 +111,7 @@ private Q_SLOTS:
         // On one rank nothing is a message.
         const auto together = make_schedule(problem, plan, {0, 0, 0, 0}, 1);
         QCOMPARE(predict(problem, together, machines(1, 4, 4)).iteration_s, free_s + 0.5);
-        // On one GPU parts stay where they are, but for those that are rounded.
+        // On one GPU parts stay where they are, but for those that are rounded to int8.
         auto on_gpu = machines(1, 4, 4);
         on_gpu.gpu_of = {no_gpu, 0, 0, 0};
         QCOMPARE(predict(problem, together, on_gpu).iteration_s, free_s);
@@ -119,6 +119,8 @@ private Q_SLOTS:
         QCOMPARE(predict(problem, together, on_gpu).iteration_s, free_s + 0.5);
         on_gpu.gpu_of = {no_gpu, 0, 0, 0};
         problem.weight_bytes_per_gradient_byte = 2;
+        QCOMPARE(predict(problem, together, on_gpu).iteration_s, free_s);
+        problem.weight_bytes_per_gradient_byte = 3.94;
         QCOMPARE(predict(problem, together, on_gpu).iteration_s, free_s + 0.5);
     }
 

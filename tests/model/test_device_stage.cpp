@@ -55,7 +55,7 @@ struct Walked {
     std::vector<torch::Tensor> gradients;
     double loss;
 };
-Walked walk(bool on_device, bool split, bool recompute) {
+Walked walk(bool on_device, bool split, bool recompute, WireType wire = WireType::fp32) {
     std::vector<NodeState> nodes;
     nodes.reserve(2);
     for (int number = 0; number < 2; ++number) {
@@ -66,17 +66,19 @@ Walked walk(bool on_device, bool split, bool recompute) {
         node.device.emplace(node.stage, model, emulated_kernels());
         node.refresh();
     }
+    Residuals residuals;
     MicrobatchState state;
     state.begin({NodeIndex(0), NodeIndex(1)});
+    state.residuals = &residuals;
     state.tokens = tokens();
     state.targets = tokens().flip(0);
     state.token_count = samples * model.sequence;
     const auto at = [](auto& all, int i) -> auto& { return all[static_cast<std::size_t>(i)]; };
-    for (int hop = 0; hop < 2; ++hop) run_forward(at(nodes, hop), state, at(state.visits, hop), WireType::fp32);
-    run_loss(nodes.front(), state, WireType::fp32);
+    for (int hop = 0; hop < 2; ++hop) run_forward(at(nodes, hop), state, at(state.visits, hop), wire);
+    run_loss(nodes.front(), state, wire);
     for (int hop = 1; hop >= 0; --hop)
-        split ? run_input_gradient(at(nodes, hop), state, at(state.visits, hop), WireType::fp32)
-              : run_backward(at(nodes, hop), state, at(state.visits, hop), WireType::fp32);
+        split ? run_input_gradient(at(nodes, hop), state, at(state.visits, hop), wire)
+              : run_backward(at(nodes, hop), state, at(state.visits, hop), wire);
     for (int hop = 0; split && hop < 2; ++hop) run_weight_gradient(at(nodes, hop), state, at(state.visits, hop));
     Walked walked{{}, state.loss + (on_device ? state.device_loss.item<double>() : 0)};
     for (auto& node : nodes) {
@@ -206,6 +208,20 @@ private Q_SLOTS:
                 }
                 if (whole.gradients.empty()) whole = found;
             }
+    }
+
+    /// Messages between them are rounded where they lie, which is no more off than on the CPU.
+    void messages_between_nodes_on_a_device() {
+        const auto exact = walk(true, false, false);
+        for (const auto wire : {WireType::bf16, WireType::int8}) {
+            const auto here = walk(false, false, false, wire), there = walk(true, false, false, wire);
+            QVERIFY(std::abs(there.loss / here.loss - 1) < rounding);
+            for (std::size_t i = 0; i < 2; ++i) {
+                const double apart = off(there.gradients[i], here.gradients[i]);
+                QVERIFY2(apart < 2 * rounding, std::to_string(apart).c_str());
+                QVERIFY(!torch::equal(there.gradients[i], exact.gradients[i]));
+            }
+        }
     }
 
     void models_that_fit() {

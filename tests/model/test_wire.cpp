@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "core/base/rng.h"
+#include "core/model/device_wire.h"
 #include "core/model/wire.h"
 
 using namespace skippipe;
@@ -69,6 +71,48 @@ private Q_SLOTS:
         const auto lost = through({1, std::numeric_limits<float>::infinity(), 1, 2}, 2, WireType::int8);
         QVERIFY(std::isnan(lost[0]) && std::isnan(lost[1]));
         QCOMPARE(lost[3], 2.0f);
+    }
+
+    /// By LibTorch's operations, as on a GPU: the same bytes, what is owed too, through several messages.
+    void rounded_there_to_the_bit() {
+        constexpr std::int64_t rows = 5, width = 37;
+        for (const auto wire : {WireType::fp32, WireType::bf16, WireType::int8})
+            for (const bool feeds_back : {false, true}) {
+                Floats owed(rows * width, 0);
+                auto owed_there = torch::zeros({rows * width});
+                for (std::uint64_t message = 1; message <= 4; ++message) {
+                    auto values = random_values(rows * width, message);
+                    for (std::int64_t i = 0; i < width; ++i) {
+                        values[static_cast<std::size_t>(i)] = 0;                   // nothing but zeros
+                        values[static_cast<std::size_t>(width + i)] *= 0x1p-130f;  // less than a scale can be
+                        values[static_cast<std::size_t>(2 * width + i)] *= 1e30f;
+                    }
+                    const auto there = torch::from_blob(values.data(), {rows, width}).clone();
+                    const bool fed = feeds_back && wire != WireType::fp32;
+                    const auto bytes = encoded_there(there, wire, fed ? &owed_there : nullptr);
+                    std::vector<std::byte> expected(wire_bytes(wire, rows, width));
+                    encode(expected.data(), values.data(), rows, width, wire, fed ? owed.data() : nullptr);
+                    QCOMPARE(bytes.numel(), static_cast<std::int64_t>(expected.size()));
+                    QVERIFY(std::memcmp(bytes.data_ptr(), expected.data(), expected.size()) == 0);
+                    QVERIFY(std::memcmp(owed_there.data_ptr(), owed.data(), 4 * owed.size()) == 0);
+                    Floats arrived(rows * width);
+                    decode(arrived.data(), expected.data(), rows, width, wire);
+                    const auto back = decoded_there(bytes, rows, width, wire);
+                    QVERIFY(std::memcmp(back.data_ptr(), arrived.data(), 4 * arrived.size()) == 0);
+                }
+            }
+    }
+
+    void what_is_no_number_stays_so_there() {
+        auto owed = torch::ones({4});
+        const auto values = torch::tensor({1.0F, std::numeric_limits<float>::infinity(), 1.0F, 2.0F}).view({2, 2});
+        const auto lost = decoded_there(encoded_there(values, WireType::int8, &owed), 2, 2, WireType::int8);
+        QVERIFY(lost[0].isnan().all().item<bool>());
+        QVERIFY(owed.narrow(0, 0, 2).eq(0).all().item<bool>());
+        QVERIFY(lost[1].isfinite().all().item<bool>());
+        const auto nan = torch::full({1, 3}, std::numeric_limits<float>::quiet_NaN());
+        for (const auto wire : {WireType::bf16, WireType::int8})
+            QVERIFY(decoded_there(encoded_there(nan, wire), 1, 3, wire).isnan().all().item<bool>());
     }
 
     void int8_is_within_half_a_step() {
