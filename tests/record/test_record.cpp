@@ -147,6 +147,33 @@ private Q_SLOTS:
         QCOMPARE(std::string(to_string(read.back().kind)), std::string("transfer-reduction"));
     }
 
+    /// Many go into one statement: none is lost, none is another iteration's, wherever a statement is full.
+    void spans_by_statements() {
+        const auto file = fresh();
+        Recorder recorder{file};
+        const RunId id = recorder.begin(start_of("many"));
+        std::vector<Span> all;
+        const std::vector<int> counts{1, 15, 16, 17, 31, 32, 33};
+        for (int iteration = 0; iteration < std::ssize(counts); ++iteration) {
+            std::vector<Span> spans;
+            for (int k = 0; k < counts[static_cast<std::size_t>(iteration)]; ++k)
+                spans.push_back(span_at(iteration + 0.01 * k, MicrobatchIndex(k)));
+            recorder.spans(id, iteration, 100.0 * iteration, spans);
+            all.insert(all.end(), spans.begin(), spans.end());
+        }
+        QVERIFY(recorder.flush(patient));
+        Reader reader{file};
+        const auto read = reader.spans(id);
+        QCOMPARE(read.size(), all.size());
+        for (std::size_t k = 0; k < all.size(); ++k) {
+            QVERIFY2(read[k].span == all[k], std::to_string(k).c_str());
+            QVERIFY(k == 0 || read[k].row == read[k - 1].row + 1);
+            QCOMPARE(read[k].offset_s, 100.0 * std::floor(read[k].span.start_s));
+        }
+        for (int iteration = 0; iteration < std::ssize(counts); ++iteration)
+            QCOMPARE(static_cast<int>(reader.spans(id, iteration).size()), counts[static_cast<std::size_t>(iteration)]);
+    }
+
     void what_is_given_is_written_without_being_asked_for() {
         const auto file = fresh();
         Recorder recorder{file};
