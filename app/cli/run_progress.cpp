@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/cli/verbs.h"
+#include "core/analysis/clock_words.h"
 #include "core/base/format.h"
 
 namespace skippipe::cli {
@@ -105,7 +106,7 @@ private:
             std::cout << fmt::format("  loss {:.3f}  {:.0f} tokens/s here",
                                      m.result.loss_sum_nats / static_cast<double>(m.result.tokens),
                                      static_cast<double>(m.tokens) / std::max(1e-9, m.machine_s));
-        std::cout << fmt::format("  {} {}  {} left here{}", clock_ == Clock::wall ? "time here" : "network time",
+        std::cout << fmt::format("  {} {}  {} left here{}", time_words(run_clock({clock_})),
                                  format_seconds(m.offset_s + m.iteration_s), format_seconds(left_s),
                                  terminal_ ? "" : "\n")
                   << std::flush;

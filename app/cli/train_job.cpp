@@ -9,6 +9,7 @@
 
 #include "app/cli/planning.h"
 #include "app/cli/run_progress.h"
+#include "core/analysis/clock_words.h"
 #include "core/base/format.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/planner/timeline/memory.h"
@@ -48,7 +49,7 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
     std::vector<std::vector<std::string>> rows;
     const auto row = [&](const std::string& name, const std::string& value) { rows.push_back({name, value}); };
     if (info.iteration_s)
-        row(job.experiment.execution.clock == Clock::wall ? "iteration time here" : "iteration time of the network",
+        row(fmt::format("iteration time {}", of_whom(run_clock({job.experiment.execution.clock}))),
             fmt::format("{:.3f} s", *info.iteration_s));
     if (const auto d = median_difference(outcome.differences)) {
         row("median iteration", fmt::format("{:.3f} s, predicted {:.3f} s ({:+.1f} %)", d->measured_s, d->predicted_s,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/clock_words.h"
 #include "core/planner/plan/plan.h"
 #include "core/record/record.h"
 
@@ -27,6 +28,7 @@ void write_chrome_trace(std::ostream& out, const std::vector<RecordedSpan>& span
 struct SvgOptions {
     std::string title;
     double width_px = 1280;
+    RunClock clock = RunClock::network;  ///< whose seconds they are
 };
 
 /// The timeline of one iteration: one lane a node, colours by stage (its number beside it), microbatches in the boxes,

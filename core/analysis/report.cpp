@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/analysis/chart_svg.h"
+#include "core/analysis/clock_words.h"
 #include "core/analysis/export.h"
 #include "core/analysis/idle.h"
 #include "core/analysis/loss_race.h"
@@ -52,19 +53,28 @@ std::string amount_words(const std::optional<double>& value, const std::string& 
     return unit.empty() ? fmt::format("{:.6g}", *value) : format_si(*value, unit);
 }
 
+std::string capital(std::string_view words) {
+    std::string text(words);
+    if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    return text;
+}
+
 /// "iteration_s" as people read it.
-std::string figure_words(std::string name) {
-    if (name == "iteration_s") return "Iteration, network time";
+std::string figure_words(std::string name, RunClock clock) {
+    if (name == "iteration_s") return fmt::format("Iteration, {}", time_words(clock));
+    if (name == "network_s") return capital(time_words(clock));
     if (name.ends_with("_s")) name = name.substr(0, name.size() - 2) + " time";
     std::replace(name.begin(), name.end(), '_', ' ');
-    if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
-    return name;
+    return capital(name);
 }
 
 class ReportPage {
 public:
     ReportPage(const std::vector<ReportRun>& runs, const ReportOptions& options) : runs_(runs), options_(options) {
         for (const auto& run : runs_) experiments_.push_back(parse_experiment(run.experiment_json).experiment);
+        std::vector<Clock> clocks;
+        for (const auto& one : experiments_) clocks.push_back(one.execution.clock);
+        clock_ = run_clock(clocks);
     }
 
     std::string text() {
@@ -80,9 +90,12 @@ public:
         idle();
         timelines();
         repeat();
-        add("<p class=\"faint\">Written by {}. Network time is that of the drawn network, machine time that of the "
-            "machine that trained.</p>\n</body></html>\n",
-            escaped(options_.program));
+        std::string times;
+        if (clock_ != RunClock::wall) times += " Network time is that of the drawn network.";
+        if (clock_ != RunClock::network) times += " Wall-clock time passed while iterations ran.";
+        add("<p class=\"faint\">Written by {}.{} Machine time is that of the machine that trained.</p>\n"
+            "</body></html>\n",
+            escaped(options_.program), times);
         return std::move(out_);
     }
 
@@ -118,7 +131,7 @@ private:
         const RunInfo &best = runs_[ranking->best].info, &other = runs_[ranking->other].info;
         const double mine = ranked_value(*ranking, best), theirs = ranked_value(*ranking, other);
         const std::string figure = by_loss ? fmt::format("last validation loss {:.4g}", mine)
-                                           : fmt::format("{} an iteration of the network", format_seconds(mine));
+                                           : fmt::format("{} an iteration {}", format_seconds(mine), of_whom(clock_));
         std::string words;
         if (ranking->alike)
             words = fmt::format("The runs' last validation losses are alike: {:.4g}.", mine);
@@ -135,8 +148,8 @@ private:
             words += " So small a difference may be chance: more seeds would tell.";
         if (ranking->quickest) {
             const RunInfo& quickest = runs_[*ranking->quickest].info;
-            words += fmt::format(" Run {} is quickest: {} of network time an iteration, {:.3g} times that of run {}.",
-                                 quickest.id, format_seconds(*quickest.iteration_s),
+            words += fmt::format(" Run {} is quickest: {} of {} an iteration, {:.3g} times that of run {}.",
+                                 quickest.id, format_seconds(*quickest.iteration_s), time_words(clock_),
                                  *quickest.iteration_s / *runs_[ranking->slowest].info.iteration_s,
                                  runs_[ranking->slowest].info.id);
         }
@@ -191,7 +204,7 @@ private:
 
     void figure_rows(const std::vector<Figure>& all) {
         for (const auto& figure : all) {
-            Cells cells{figure_words(figure.name)};
+            Cells cells{figure_words(figure.name, clock_)};
             for (std::size_t i = 0; i < figure.values.size(); ++i) {
                 auto text = amount_words(figure.values[i], figure.unit);
                 if (i > 0 && figure.ratios[i] && *figure.ratios[i] != 0)
@@ -235,8 +248,7 @@ private:
                 if (!curves[i].empty())
                     lines.push_back({name_of(runs_[i]), static_cast<int>(runs_[i].info.id - 1), curves[i]});
             if (lines.empty()) continue;
-            auto axis = std::string(describe(options_.x));
-            axis[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(axis[0])));
+            const auto axis = capital(options_.x == WorkAxis::network_time ? time_words(clock_) : describe(options_.x));
             out_ += "<figure>" + chart_svg(lines, {.x_label = axis, .y_label = words, .x = options_.x}) + "</figure>\n";
             race(curves, words);
         }
@@ -292,13 +304,16 @@ private:
     void timelines() {
         if (std::all_of(runs_.begin(), runs_.end(), [](const ReportRun& run) { return run.spans.empty(); })) return;
         add("<h2>Timelines of one iteration</h2>\n");
-        for (const auto& run : runs_)
-            if (run.problem && !run.spans.empty())
-                out_ += "<figure>" +
-                        timeline_svg(run.spans, *run.problem, run.plan,
-                                     {.title = fmt::format("{}: run {}, iteration {}", run.info.name, run.info.id,
-                                                           run.spans.front().iteration + 1)}) +
-                        "</figure>\n";
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            const auto& run = runs_[i];
+            if (!run.problem || run.spans.empty()) continue;
+            out_ += "<figure>" +
+                    timeline_svg(run.spans, *run.problem, run.plan,
+                                 {.title = fmt::format("{}: run {}, iteration {}", run.info.name, run.info.id,
+                                                       run.spans.front().iteration + 1),
+                                  .clock = run_clock({experiments_[i].execution.clock})}) +
+                    "</figure>\n";
+        }
     }
 
     void repeat() {
@@ -330,6 +345,7 @@ private:
         add("</pre>");
     }
 
+    RunClock clock_ = RunClock::network;
     const std::vector<ReportRun>& runs_;
     const ReportOptions& options_;
     std::vector<Experiment> experiments_;  ///< of the runs

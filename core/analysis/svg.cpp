@@ -142,7 +142,9 @@ private:
             "<rect width=\"2\" height=\"6\" fill=\"#FFFFFF\" fill-opacity=\"0.45\"/></pattern></defs>\n");
         rectangle(0, 0, width_px_, height_px, palette::surface);
         words(margin_px, 26, 16, palette::text, "start", title);
-        words(margin_px, 44, 11, palette::faint_text, "start", "Network time " + format_seconds(end_s_));
+        words(margin_px, 44, 11, palette::faint_text, "start",
+              fmt::format("{} {}", options_.clock == RunClock::wall ? "Wall-clock time" : "Network time",
+                          format_seconds(end_s_)));
     }
 
     void lanes() {

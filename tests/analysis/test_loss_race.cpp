@@ -217,6 +217,22 @@ private Q_SLOTS:
         QVERIFY(one_group->best == 2 && !one_group->p && one_group->best_seeds == 1);
     }
 
+    /// Seconds are called by the clock that runs counted by, in tables, axes and timelines alike.
+    void a_report_calls_times_by_their_clock() {
+        auto one = report_run(1, "one", 0), other = report_run(9, "nine", 0.25);
+        const std::string by_wall = R"({"execution": {"clock": "wall"}})";
+        one.experiment_json = other.experiment_json = by_wall;
+        const auto wall = report_html({one, other}, {.title = "Wall", .x = WorkAxis::network_time});
+        for (const char* part : {"Iteration, wall-clock time", ">Wall-clock time</text>", ">Wall-clock time 1",
+                                 "an iteration by the wall clock", "Wall-clock time passed while iterations ran."})
+            QVERIFY2(wall.find(part) != std::string::npos, part);
+        QVERIFY(wall.find("etwork time") == std::string::npos);
+        const auto mixed = report_html({one, report_run(3, "three", 0)}, {.title = "Mixed"});
+        QVERIFY(mixed.find("Iteration, network or wall-clock time") != std::string::npos);
+        QCOMPARE(count_of(mixed, ">Wall-clock time 1"), 1U);  // each timeline by its own run's
+        QCOMPARE(count_of(mixed, ">Network time 1"), 1U);
+    }
+
     void a_report_stands_alone() {
         const auto text = report_html({report_run(1, "<one>", 0), report_run(9, "nine", 0.25)},
                                       {.title = "A & B", .question = "Is it <worth> it?", .program = "test"});
@@ -232,6 +248,8 @@ private Q_SLOTS:
         QCOMPARE(count_of(text, "<polyline"), 2U);
         QVERIFY(text.find("(-2.50") != std::string::npos || text.find("(\xE2\x88\x92"
                                                                       "2.50") != std::string::npos);
+        QVERIFY(text.find("Network time is that of the drawn network.") != std::string::npos);
+        QVERIFY(text.find("all-clock") == std::string::npos);
         const auto alone = report_html({report_run(1, "one", 0)}, {.title = "One"});
         QVERIFY(alone.find("What was different") == std::string::npos);
         const auto nothing = report_html({{.info = {.id = 3}}}, {.title = "Nothing yet"});

@@ -47,20 +47,20 @@ private Q_SLOTS:
             const auto rows = differences(runs);
             return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == name; });
         };
-        QVERIFY(has_row({&a, &b}, "Iteration, time here") && has_row({&a, &b}, "Time here"));
+        QVERIFY(has_row({&a, &b}, "Iteration, wall-clock time") && has_row({&a, &b}, "Wall-clock time"));
         QVERIFY(!has_row({&a, &b}, "Network time"));
-        QVERIFY(said({&a, &b}).contains("Shortest iteration here: run 1, 1.00 s"));
-        QVERIFY(has_row({&a, &c}, "Iteration, network time or time here"));
-        QVERIFY(said({&a, &b, &c}).contains("Shortest iteration, of the network or here: run 1"));
+        QVERIFY(said({&a, &b}).contains("Shortest iteration by the wall clock: run 1, 1.00 s"));
+        QVERIFY(has_row({&a, &c}, "Iteration, network or wall-clock time"));
+        QVERIFY(said({&a, &b, &c}).contains("Shortest iteration, of the network or by the wall clock: run 1"));
         QVERIFY(has_row({&c}, "Network time") && has_row({&c}, "Iteration, network time"));
         PointStore store;
         const auto label = [&](const std::vector<const RunData*>& runs) {
             return curve_set(runs, 1, {"iteration_s", WorkAxis::network_time}, store);
         };
-        QCOMPARE(label({&a, &b}).x_label, QString("Time here"));
-        QCOMPARE(label({&a, &b}).y_label, QString("Iteration (time here)"));
+        QCOMPARE(label({&a, &b}).x_label, QString("Wall-clock time"));
+        QCOMPARE(label({&a, &b}).y_label, QString("Iteration (wall-clock time)"));
         QCOMPARE(label({&c}).x_label, QString("Network time"));
-        QCOMPARE(work_in_sentence(WorkAxis::network_time, clock_of({&a, &b})), QString("time here"));
+        QCOMPARE(work_in_sentence(WorkAxis::network_time, clock_of({&a, &b})), QString("wall-clock time"));
     }
 
     /// What differs is told whole, in more lines where a column is too narrow for it.

@@ -6,6 +6,7 @@
 
 #include <QStringList>
 
+#include "core/analysis/clock_words.h"
 #include "core/analysis/sweep_results.h"
 
 namespace skippipe {
@@ -26,6 +27,7 @@ struct SweepLook {
     QStringList done;                      ///< "2 of 3"
     std::vector<bool> is_front;            ///< [row]: no other row is as good in all figures and better in one
     std::vector<std::vector<RunId>> runs;  ///< [row]
+    RunClock clock = RunClock::network;    ///< by which they count
 
     int rows() const { return static_cast<int>(runs.size()); }
     /// The figures' columns; null: there is none.

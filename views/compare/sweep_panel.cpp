@@ -209,6 +209,9 @@ void SweepPanel::look_again() {
         [found, points = points_](Reader& reader) {
             found->states = find_points(reader, *points);
             found->look = look_of(sweep_fields(*points), sweep_rows(reader, *points, found->states));
+            std::vector<Clock> clocks;
+            for (const auto& point : *points) clocks.push_back(point.experiment.execution.clock);
+            found->look.clock = run_clock(clocks);
         },
         [self = QPointer<SweepPanel>(this), found, serial = serial_](const QString& why) {
             if (!self) return;

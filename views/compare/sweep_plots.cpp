@@ -9,6 +9,7 @@
 #include <QMouseEvent>
 #include <QToolTip>
 
+#include "views/runs/clock_words.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -263,7 +264,7 @@ void TradeOffPlot::draw_axes(QPainter& painter) const {
     }
     painter.setPen(theme().text_2);
     draw_elided(painter, {box.left(), box.bottom() + 19, box.width(), 14}, Qt::AlignHCenter | Qt::AlignVCenter,
-                is_time ? tr("Iteration, network time") : tr("Money of a run"));
+                is_time ? tr("Iteration, %1").arg(in_sentence(time_name(look().clock))) : tr("Money of a run"));
     painter.save();
     painter.translate(2, box.center().y());
     painter.rotate(-90);

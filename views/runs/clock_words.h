@@ -1,44 +1,40 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a run's seconds are called: of the network, or under the wall clock those that passed here. The same wherever
-// they stand.
+// What a run's seconds are called in the window (core/analysis/clock_words.h), and what stands on axes.
 #pragma once
-#include <algorithm>
 #include <vector>
 
 #include <QObject>
 #include <QString>
 
+#include "core/analysis/clock_words.h"
 #include "core/analysis/equal_view.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_data.h"
 
 namespace skippipe {
 
-/// By whose clock runs counted.
-enum class RunClock { network, here, mixed };
 inline RunClock clock_of(const std::vector<const RunData*>& runs) {
-    const auto here = std::count_if(runs.begin(), runs.end(),
-                                    [](const RunData* run) { return run->experiment.execution.clock == Clock::wall; });
-    if (here == 0) return RunClock::network;
-    return here == std::ssize(runs) ? RunClock::here : RunClock::mixed;
+    std::vector<Clock> clocks;
+    for (const auto* run : runs) clocks.push_back(run->experiment.execution.clock);
+    return run_clock(clocks);
 }
 
-/// "Network time", "Time here"; of runs by either "Network time or time here".
+/// "Network time", "Wall-clock time"; of runs by either "Network or wall-clock time".
 inline QString time_name(RunClock clock) {
     switch (clock) {
         case RunClock::network: return QObject::tr("Network time");
-        case RunClock::here: return QObject::tr("Time here");
-        case RunClock::mixed: return QObject::tr("Network time or time here");
+        case RunClock::wall: return QObject::tr("Wall-clock time");
+        case RunClock::mixed: return QObject::tr("Network or wall-clock time");
     }
     return {};
 }
 
-/// "iteration of the network", "iteration here", "iteration, of the network or here".
+/// "iteration of the network", "iteration by the wall clock".
 inline QString iteration_of(RunClock clock) {
     switch (clock) {
         case RunClock::network: return QObject::tr("iteration of the network");
-        case RunClock::here: return QObject::tr("iteration here");
-        case RunClock::mixed: return QObject::tr("iteration, of the network or here");
+        case RunClock::wall: return QObject::tr("iteration by the wall clock");
+        case RunClock::mixed: return QObject::tr("iteration, of the network or by the wall clock");
     }
     return {};
 }

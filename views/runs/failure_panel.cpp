@@ -34,7 +34,7 @@ FailurePanel::FailurePanel(QWidget* parent)
     make_plain(*events_, tr("What happened to the run"));
     events_->setObjectName("events");
     events_->setHorizontalHeaderLabels({tr("At"), tr("What happened")});
-    events_->horizontalHeaderItem(0)->setToolTip(tr("Network time from the run's start"));
+    events_->horizontalHeaderItem(0)->setToolTip(tr("From the run's start"));
     events_->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     events_->horizontalHeaderItem(1)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     events_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);

@@ -46,7 +46,8 @@ std::string text_of(Reader& reader, const RunData& run, MainWindow::ExportFormat
         const int iteration = std::max(run.info.iterations_done - 1, 0);
         return timeline_svg(
             reader.spans(id, iteration), *run.problem, run.plan,
-            {.title = run.info.name + ": run " + std::to_string(id) + ", iteration " + std::to_string(iteration)});
+            {.title = run.info.name + ": run " + std::to_string(id) + ", iteration " + std::to_string(iteration),
+             .clock = run_clock({run.experiment.execution.clock})});
     }
     const auto spans = reader.spans(id);
     if (format == MainWindow::ExportFormat::spans_csv)

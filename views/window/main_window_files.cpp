@@ -18,12 +18,16 @@
 #include <utility>
 
 #include "core/experiment/io.h"
+#include "views/theme/words.h"
 #include "views/topology/shapes.h"
 #include "views/window/main_window.h"
 #include "views/window/problem_list.h"
 
 namespace skippipe {
 namespace {
+
+/// Of a text that is no JSON: where it stands says more than of what it is.
+bool has_place_in_text(const Fault& fault) { return fault.what.starts_with("line "); }
 
 /// What became of a file with faults.
 QString faulty_file_words(const QString& name, const Document& document) {
@@ -32,8 +36,11 @@ QString faulty_file_words(const QString& name, const Document& document) {
     const auto first = std::find_if(faults.begin(), faults.end(),
                                     [](const Fault& fault) { return fault.severity == Fault::Severity::error; });
     if (first != faults.end() && t.nodes.empty() && t.regions.empty())
-        return MainWindow::tr("Nothing of %1 can be drawn; the file itself is untouched. %2")
-            .arg(name, fault_words(*first, document));
+        return MainWindow::tr("Nothing of %1 can be drawn; the file itself is untouched. %2. %3")
+            .arg(name,
+                 has_place_in_text(*first) ? capitalised(QString::fromStdString(first->what))
+                                           : fault_words(*first, document),
+                 QString::fromStdString(first->remedy));
     return MainWindow::tr(
                "%1 has faults: what could be understood is shown, the file itself is untouched. The "
                "problems list names each")
@@ -81,7 +88,10 @@ bool MainWindow::show_opened(DocumentFile file, const Experiment& before) {
         return false;
     }
     document_.open(std::move(file));
-    if (document_.file_has_faults()) banner_->show_message(faulty_file_words(name, document_));
+    if (document_.file_has_faults())
+        banner_->show_message(faulty_file_words(name, document_), {{tr("Open again"), [this, path = document_.file()] {
+                                                                        if (may_lose_document()) open(path);
+                                                                    }}});
     remember_file(document_.file());
     show_workspace(design);
     return true;
