@@ -241,6 +241,27 @@ private Q_SLOTS:
         QVERIFY(panel.charts()[0]->plot().notAntialiasedElements().testFlag(QCP::aePlottables));
     }
 
+    /// One that trained something else, for ten times as long, does not squeeze those that are compared.
+    void axes_are_of_the_runs_that_are_compared() {
+        RunData one = run_of(1, 10), other = run_of(2, 12), else_trained = run_of(3, 100);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"loss", "idle_share"});
+        panel.show_runs(snapshots({&one, &other, &else_trained}), 1);
+        QVERIFY2(panel.x_range().second > 100, "all train the same");
+        else_trained.experiment.model.blocks += 1;
+        panel.show_runs(snapshots({&one, &other, &else_trained}), 1);
+        for (const auto* chart : panel.charts()) {
+            QVERIFY2(chart->x_range().second >= 12 && chart->x_range().second < 14,
+                     qPrintable(QString::number(chart->x_range().second)));
+            QVERIFY2(chart->x_range().first > -2, qPrintable(QString::number(chart->x_range().first)));
+        }
+        // What is compared is in sight, whole, and so is what the other has there.
+        const auto up = panel.charts()[0]->plot().yAxis->range();
+        QVERIFY(up.contains(6) && up.contains(6 - 11 * 0.098) && up.lower > 6 - 30 * 0.098);
+        QCOMPARE(panel.charts()[0]->set().curves.size(), 6U);
+    }
+
     void charts_share_one_zoom_and_follow_what_grows() {
         RunData run = run_of(1, 11);
         CurvePanel panel;

@@ -114,15 +114,18 @@ void RacePanel::fill_groups() {
 }
 
 void RacePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& runs) {
-    shown_.clear();
-    for (const auto& run : runs) shown_.push_back(run.get());
-    const auto held = held_against(shown_, 0);
+    std::vector<const RunData*> all;
+    for (const auto& run : runs) all.push_back(run.get());
+    const auto held = held_against(all, 0);
     held_.clear();
     shown_.clear();
     aside_.clear();
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        held[i] ? held_.push_back(runs[i]) : aside_.push_back(runs[i]->info.id);
-    for (const auto& run : held_) shown_.push_back(run.get());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (held[i])
+            held_.push_back(runs[i]), shown_.push_back(all[i]);
+        else
+            aside_.push_back(all[i]->info.id);
+    }
     points_.keep(held_);
     choose_readable_loss(*metric_, shown_);
     axis_->setItemText(0, axis_label(race_axes[0], clock_of(shown_)));

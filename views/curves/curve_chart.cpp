@@ -212,10 +212,27 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
 
 void CurveChart::show_all() {
     plot_->rescaleAxes();
+    leave_aside();
     for (auto* axis : {plot_->xAxis, plot_->yAxis})
         if (axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(axis == plot_->yAxis ? 1.12 : 1.06);
     // A share is read against nothing and all of it, not against the least of them.
     if (set_.choice.metric == "idle_share" && !log_y_ && !set_.choice.less_baseline) plot_->yAxis->setRange(0, 100);
+}
+
+/// What is set aside may go on for a hundred times as long as what is compared.
+void CurveChart::leave_aside() {
+    QCPRange compared;
+    bool any = false, all = true;
+    for (const auto& curve : set_.curves) {
+        all = all && !curve.is_aside;
+        if (curve.is_aside || curve.points.empty()) continue;
+        const QCPRange own(curve.points.front().x, curve.points.back().x);
+        compared = any ? compared.expanded(own) : own;
+        any = true;
+    }
+    if (all || !any || compared.size() <= 0) return;
+    plot_->xAxis->setRange(compared);
+    for (int i = 0; i < plot_->graphCount(); ++i) plot_->graph(i)->rescaleValueAxis(i > 0, true);
 }
 
 void CurveChart::set_x_range(double begin, double end) {

@@ -73,6 +73,7 @@ private:
     Thinned thin(const SharedPoints& points, const std::vector<Thinned>& before) const;
     void add_curve(const Curve& curve, const std::vector<Thinned>& before);
     void show_all();
+    void leave_aside();
 
     QCustomPlot* plot_;
     QCPItemStraightLine *crosshair_, *level_;

@@ -9,6 +9,7 @@
 
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
+#include "views/runs/same_work.h"
 
 namespace skippipe {
 namespace {
@@ -37,8 +38,8 @@ QString few_of(const QStringList& numbers) {
 }
 
 /// A curve a group: the mean of its runs, and between which values they lie.
-void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QStringList& groups, RunId baseline,
-                PointStore& store) {
+void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const std::vector<bool>& held,
+                const QStringList& groups, RunId baseline, PointStore& store) {
     QStringList told;
     for (std::size_t first = 0; first < runs.size(); ++first) {
         const QString& word = groups[static_cast<qsizetype>(first)];
@@ -46,7 +47,7 @@ void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QS
         told << word;
         std::vector<std::vector<CurvePoint>> curves;
         QStringList numbers;
-        bool has_baseline = false;
+        bool has_baseline = false, is_aside = true;
         for (std::size_t i = first; i < runs.size(); ++i) {
             if (groups[static_cast<qsizetype>(i)] != word) continue;
             const auto& points = store.points(*runs[i], set.choice.metric, set.choice.x);
@@ -54,6 +55,7 @@ void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QS
             curves.push_back(points);
             numbers << QString::number(runs[i]->info.id);
             has_baseline = has_baseline || runs[i]->info.id == baseline;
+            is_aside = is_aside && !held[i];
         }
         auto band = mean_band(curves);
         if (band.mean.empty()) continue;
@@ -64,12 +66,20 @@ void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const QS
             .name = count == 1 ? QObject::tr("%1, 1 run").arg(word) : QObject::tr("%1, %2 runs").arg(word).arg(count)};
         curve.pen = run_pen(run, has_baseline && groups.count(word) < groups.size() ? thick_line : thin_line);
         curve.runs = few_of(numbers);
+        curve.is_aside = is_aside;
         if (set.choice.smoothing > 0) curve.smooth = smoothed(band.mean, set.choice.smoothing);
         curve.points = std::move(band.mean);
         curve.low = std::move(band.low);
         curve.high = std::move(band.high);
         set.curves.push_back(std::move(curve));
     }
+}
+
+/// Which runs trained what the baseline did, or the first.
+std::vector<bool> held_to(const std::vector<const RunData*>& runs, RunId baseline) {
+    if (runs.empty()) return {};
+    const auto base = std::find_if(runs.begin(), runs.end(), [&](const RunData* r) { return r->info.id == baseline; });
+    return held_against(runs, base == runs.end() ? 0 : static_cast<std::size_t>(base - runs.begin()));
 }
 
 /// A field of CSV: in quotes where it must be.
@@ -115,6 +125,7 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
     CurveSet set;
     set.choice = choice;
     const RunClock clock = clock_of(runs);
+    const auto held = held_to(runs, baseline);
     set.x_label = axis_label(choice.x, clock);
     set.x_is_time = choice.x == WorkAxis::network_time || choice.x == WorkAxis::machine_time;
     set.y_is_time = choice.metric == "iteration_s";
@@ -122,7 +133,7 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
         if (choice.metric == metric.name) set.y_label = QObject::tr(metric.label);
     if (set.y_is_time) set.y_label = QObject::tr("Iteration (%1)").arg(in_sentence(time_name(clock)));
     if (choice.groups.size() == static_cast<qsizetype>(runs.size()) && !runs.empty()) {
-        add_groups(set, runs, choice.groups, baseline, store);
+        add_groups(set, runs, held, choice.groups, baseline, store);
         if (choice.less_baseline) hold_against(set, baseline);
         return set;
     }
@@ -140,6 +151,9 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
                       several ? QObject::tr("Run %1, validation").arg(run.info.id) : validation_words(), pen, true,
                       store);
     }
+    for (auto& curve : set.curves)
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            if (runs[i]->info.id == curve.run) curve.is_aside = !held[i];
     if (several && choice.less_baseline) hold_against(set, baseline);
     return set;
 }

@@ -17,6 +17,7 @@ struct Curve {
     std::vector<CurvePoint> low, high;  ///< of a group: least and most of its runs, at the points' x; else empty
     bool marks = false;                 ///< of few points: discs, no line between
     bool in_legend = true;              ///< false: its colour is in the legend already
+    bool is_aside = false;              ///< of what trained something else: axes are those of the others
 
     /// Where the curve is at the nearest x; none outside its ends.
     std::optional<CurvePoint> at(double x) const {
