@@ -32,6 +32,8 @@ namespace {
 constexpr int least_list_width = 232, narrow_list = 292, narrow_page = 1100, first_list = 376, first_page = 1210,
               most_list = 520;
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
+constexpr int both_parts = 1800;     ///< pixels: differences, and beside them what else there is
+constexpr double differences_share = 0.44;
 constexpr int least_timeline = 220, least_low_timeline = 108;  ///< pixels
 
 /// Words in one line at the right.
@@ -110,7 +112,6 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     right->setAttribute(Qt::WA_StyledBackground);
     auto* right_column = new QVBoxLayout(right);
     right_column->setContentsMargins(0, 0, 0, 0);
-    right_column->addWidget(tabs_);
     right_column->addWidget(empty_);
     panes_->addWidget(right);
     panes_->setSizes({first_list, first_page - first_list});
@@ -154,6 +155,8 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     tabs_->tabBar()->setStyleSheet("QTabBar::tab{padding:5px 8px 4px 8px;}");  // all in sight at 1024 pixels
     tabs_->addTab(sweep_, tr("Sweep"));
     tabs_->setDocumentMode(true);
+    parts_ = new BesideTabs(*tabs_, *differences_tab, BesideTabs::Side::left, both_parts, differences_share);
+    right_column->insertWidget(0, parts_);
 
     connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
     connect(tabs_, &QTabWidget::currentChanged, this, &ComparePage::show_parts);
@@ -304,7 +307,8 @@ void ComparePage::show_sweep() {
 /// A sweep needs no runs that are selected; all else does.
 void ComparePage::show_parts() {
     const bool any = !data_.empty() || tabs_->currentWidget() == sweep_;
-    tabs_->setVisible(any);
+    parts_->setVisible(any);
+    parts_->allow_beside(!data_.empty());
     empty_->setVisible(!any);
 }
 

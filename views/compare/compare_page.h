@@ -22,6 +22,7 @@
 #include "views/document/selection_model.h"
 #include "views/runs/evaluator.h"
 #include "views/runs/run_list.h"
+#include "views/theme/beside_tabs.h"
 #include "views/theme/flow_key.h"
 #include "views/timeline/timeline_view.h"
 
@@ -85,6 +86,7 @@ private:
     RunList* list_;
     QSplitter* panes_;  ///< the list and the runs that are compared
     QTabWidget* tabs_;
+    BesideTabs* parts_ = nullptr;  ///< the differences beside the other tabs where there is room
     QWidget* empty_;
     HeadlineCards* best_;
     FigureTable* table_;

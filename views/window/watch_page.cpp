@@ -15,6 +15,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "views/theme/beside_tabs.h"
 #include "views/theme/brief_combo.h"
 #include "views/theme/elided_label.h"
 #include "views/theme/theme.h"
@@ -224,6 +225,8 @@ QWidget* WatchPage::idle_tabs() {
     }
     tabs->setCornerWidget(scope_);
     tabs->tabBar()->setStyleSheet("QTabBar::tab{padding:5px 8px 4px 8px;}");  // whole beside it at 1024 pixels
+    constexpr int both = 2 * 420;  // each as wide as in a window of 1280 pixels
+    auto* parts = new BesideTabs(*tabs, *by_node_, BesideTabs::Side::right, both);
     connect(&zoom_, &TimeZoom::changed, this, [this] {
         if (!is_of_sight()) return;
         show_idle();
@@ -236,7 +239,7 @@ QWidget* WatchPage::idle_tabs() {
         if (node < 0 || !shown_) return selection_.clear();
         selection_.select({.nodes = {shown_->lanes->lanes()[static_cast<std::size_t>(node)].name}});
     });
-    return tabs;
+    return parts;
 }
 
 QWidget* WatchPage::timeline_bar() {
