@@ -249,7 +249,7 @@ private Q_SLOTS:
         RunFeed feed(file_);
         RunList list(feed);
         for (const auto& [width, height] :
-             {std::pair{279, BelowDelegate::tall_row}, {374, BelowDelegate::tall_row}, {470, BelowDelegate::row}}) {
+             {std::pair{279, BelowDelegate::row}, {374, BelowDelegate::row}, {470, BelowDelegate::row}}) {
             list.resize(width, 500);
             list.show();
             QVERIFY(QTest::qWaitForWindowExposed(&list));
@@ -259,11 +259,22 @@ private Q_SLOTS:
             QVERIFY(!list.view().isColumnHidden(RunTable::iteration_time));
             const auto index = list.view().model()->index(0, RunTable::name);
             const auto* delegate = static_cast<const BelowDelegate*>(list.view().itemDelegateForIndex(index));
-            const auto lines =
-                lines_of_parts(index.data(RunTable::told_role).toString(), QFontMetrics(small_font()),
-                               delegate->room(index, list.view(), list.view().columnWidth(RunTable::name)),
-                               height == BelowDelegate::row ? 1 : 2);
+            const auto lines = lines_of_parts(index.data(RunTable::told_role).toString(), QFontMetrics(small_font()),
+                                              delegate->room_across(), height == BelowDelegate::row ? 1 : 2);
             QCOMPARE(lines.join(", "), QString("seed 2, skippipe-joint"));
+            if (width != 279) continue;
+            // They go on below the figures, whichever cell is painted anew.
+            QTRY_VERIFY(list.view().visualRect(index).width() > 0);
+            const auto inked = [&](const QImage& image) {
+                int ink = 0;
+                for (int y = 0; y < image.height(); ++y)
+                    for (int x = 0; x < image.width(); ++x)
+                        ink += contrast(image.pixelColor(x, y), theme().surface) > 3;
+                return ink;
+            };
+            const QRect beside = list.view().visualRect(index.siblingAtColumn(RunTable::iteration_time));
+            const QRect below = beside.adjusted(0, beside.height() / 2 + 2, 0, -1);
+            QVERIFY2(inked(list.view().viewport()->grab(below).toImage()) > 20, "words below an empty figure");
         }
     }
 

@@ -45,7 +45,8 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     view_->setWordWrap(false);
     names_ = new BelowDelegate(RunTable::told_role, view_, RunTable::told_colour_role);
-    view_->setItemDelegateForColumn(RunTable::name, names_);
+    names_->go_across(*view_, RunTable::name);
+    view_->setItemDelegate(names_);
     view_->verticalHeader()->setDefaultSectionSize(BelowDelegate::row);
     view_->setIconSize({20, 12});
     view_->horizontalHeader()->setHighlightSections(false);

@@ -43,9 +43,9 @@ void RunList::offer_columns() {
     for (int column = 0; column < RunTable::columns; ++column)
         view_->setColumnHidden(
             column, std::find(std::begin(shown_first), std::end(shown_first), column) == std::end(shown_first));
-    connect(header, &QHeaderView::sectionResized, this, [this](int column) {
+    connect(header, &QHeaderView::sectionResized, this, [this] {
         widths_chosen_ = widths_chosen_ || QApplication::mouseButtons().testFlag(Qt::LeftButton);
-        if (column == RunTable::name) row_fit_.start();
+        row_fit_.start();
     });
     header->setContextMenuPolicy(Qt::CustomContextMenu);
     header->setSectionsMovable(true);
@@ -86,7 +86,7 @@ void RunList::fit_columns() {
 /// Rows are higher where what tells runs apart would be cut.
 void RunList::fit_rows() {
     const QFontMetrics font(small_font());
-    const int room = names_->room(filter_.index(0, RunTable::name), *view_, view_->columnWidth(RunTable::name));
+    const int room = names_->room_across();
     if (std::exchange(words_room_, room) != room) whole_words_.clear();
     int height = BelowDelegate::row;
     for (int row = 0; row < filter_.rowCount() && height == BelowDelegate::row; ++row) {

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include <QApplication>
+#include <QHeaderView>
 #include <QPainter>
 #include <QStyledItemDelegate>
+#include <QTableView>
 
 #include "views/theme/theme.h"
 
@@ -32,7 +34,8 @@ inline QStringList lines_of_parts(const QString& words, const QFontMetrics& font
     return lines;
 }
 
-/// Cells with words below their text, smaller and paler, in two lines where the row has room for them.
+/// Cells with words below their text, smaller and paler, in two lines where the row has room for them. Across a table,
+/// words go on below the cells that follow, and the text of all stands in the first line.
 class BelowDelegate final : public QStyledItemDelegate {
 public:
     static constexpr int row = 40, tall_row = 52;  ///< pixels with one line of them, and with two
@@ -41,6 +44,17 @@ public:
     /// part, of a cell that has one.
     explicit BelowDelegate(int below, QObject* parent = nullptr, int first_colour = -1)
         : QStyledItemDelegate(parent), below_(below), first_colour_(first_colour) {}
+
+    /// Of all cells of that table: those of the column have the words.
+    void go_across(const QTableView& table, int column) {
+        table_ = &table;
+        column_ = column;
+    }
+    /// Pixels that words have across the table.
+    int room_across() const {
+        const auto& heads = *table_->horizontalHeader();
+        return heads.length() - heads.sectionPosition(column_) - inset(*table_) - size::unit;
+    }
 
     /// Pixels that words have in a cell so wide.
     int room(const QModelIndex& index, const QWidget& view, int width) const {
@@ -55,35 +69,60 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
         QStyleOptionViewItem cell = option;
         initStyleOption(&cell, index);
-        const QRect in = place(cell);
+        QRect in = place(cell);
         const QString first = std::exchange(cell.text, QString{});
         style_of(cell)->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
+        const QModelIndex whose = table_ == nullptr ? index : index.siblingAtColumn(column_);
+        QRect words_in = in;
+        if (table_ != nullptr) {
+            if (index.column() != column_) in.setRight(cell.rect.right() - inset(*table_) + 1);
+            words_in.setLeft(table_->columnViewportPosition(column_) + inset(*table_));
+            words_in.setWidth(room_across());
+        }
         const QFont small = small_font();
         const int high = QFontMetrics(cell.font).height(), low = QFontMetrics(small).height();
-        const auto below = lines_of_parts(index.data(below_).toString(), QFontMetrics(small), in.width(),
+        const auto below = lines_of_parts(whose.data(below_).toString(), QFontMetrics(small), words_in.width(),
                                           std::clamp((in.height() - high) / low, 1, 2));
         int y = in.top() + (in.height() - high - low * static_cast<int>(below.size())) / 2;
         painter->save();
-        const auto line = [&](const QString& text, const QFont& font, const QColor& colour, int height) {
+        const auto line = [&](const QRect& place, const QString& text, const QFont& font, const QColor& colour,
+                              int height, Qt::Alignment side = Qt::AlignLeft) {
             painter->setFont(font);
             painter->setPen(colour);
-            painter->drawText(QRect(in.left(), y, in.width(), height), Qt::AlignLeft | Qt::AlignVCenter,
-                              QFontMetrics(font).elidedText(text, Qt::ElideRight, in.width()));
+            painter->drawText(QRect(place.left(), y, place.width(), height), side | Qt::AlignVCenter,
+                              QFontMetrics(font).elidedText(text, Qt::ElideRight, place.width()));
             y += height;
         };
-        line(first, cell.font, theme().text, high);
+        const auto own = index.data(Qt::ForegroundRole);
+        line(in, first, cell.font, table_ != nullptr && own.isValid() ? own.value<QColor>() : theme().text, high,
+             cell.displayAlignment & Qt::AlignHorizontal_Mask);
+        if (table_ != nullptr) {  // each cell draws the part that is below it
+            const auto& heads = *table_->horizontalHeader();
+            if (heads.visualIndex(index.column()) < heads.visualIndex(column_)) return painter->restore();
+            painter->setClipRect(cell.rect, Qt::IntersectClip);
+        }
         const int words_top = y;
-        for (const auto& words : below) line(words, small, theme().text_2, low);
-        const auto colour = first_colour_ < 0 ? QColor{} : index.data(first_colour_).value<QColor>();
+        for (const auto& words : below) line(words_in, words, small, theme().text_2, low);
+        const auto colour = first_colour_ < 0 ? QColor{} : whose.data(first_colour_).value<QColor>();
         if (colour.isValid() && !below.isEmpty()) {
             y = words_top;
-            line(below.front().section(QStringLiteral(", "), 0, 0), small, colour, low);
+            line(words_in, below.front().section(QStringLiteral(", "), 0, 0), small, colour, low);
         }
         painter->restore();
     }
 
 private:
     static constexpr int beside_text = 3;  ///< pixels that a style leaves before a cell's text
+
+    /// Pixels of a cell before its text.
+    static int inset(const QTableView& table) {
+        QStyleOptionViewItem cell;
+        cell.initFrom(&table);
+        cell.widget = &table;
+        cell.features = QStyleOptionViewItem::HasDisplay;
+        cell.rect = {0, 0, row, row};
+        return place(cell).left();
+    }
 
     static const QStyle* style_of(const QStyleOptionViewItem& cell) {
         return cell.widget != nullptr ? cell.widget->style() : QApplication::style();
@@ -95,6 +134,8 @@ private:
     }
 
     int below_, first_colour_;
+    const QTableView* table_ = nullptr;  ///< null: words stay in their cell
+    int column_ = 0;
 };
 
 }  // namespace skippipe
