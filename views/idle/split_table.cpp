@@ -162,19 +162,38 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
     arrange();
     if (!same) select(marked_);
     explain();
-    finding_->setText(unbroken_numbers(idles_most()));
-    finding_->setVisible(!finding_->text().isEmpty());
+    fit();
+}
+
+/// Rows first: what idles most is told in one line, with the cause as the key has it where it would not fit, and a key
+/// of several lines is folded as long as rows are out of sight.
+void SplitTable::fit() {
+    const QMargins aside = finding_->contentsMargins();
+    const int room = width() - aside.left() - aside.right();
+    QString words = unbroken_numbers(idles_most(cause_in_sentence));
+    if (QFontMetrics(bold_font()).horizontalAdvance(words) > room)
+        words = unbroken_numbers(idles_most(short_cause_words));
+    finding_->setText(words);
+    finding_->setVisible(!words.isEmpty());
+    const int left = height() - (words.isEmpty() ? 0 : finding_->heightForWidth(width())) -
+                     legend_->whole_height(width()) - size::unit;
+    legend_->set_folds(left < split_row * (static_cast<int>(rows_.size()) + 2));  // with their head and their sum
+}
+
+void SplitTable::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fit();
 }
 
 /// "n0 idles most, 95.0 %: waiting for a gradient 40.2 %"; empty: nothing idles, or there is one row.
-QString SplitTable::idles_most() const {
+QString SplitTable::idles_most(QString (*called)(IdleCause)) const {
     const auto most = std::max_element(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
         return a.split.idle_share() < b.split.idle_share();
     });
     if (rows_.size() < 2 || !(most->split.idle_share() > 0)) return {};
     const std::size_t cause = causes_by_length(most->split).front();
     return tr("%1 idles most, %2: %3 %4")
-        .arg(most->name, percent(most->split.idle_share()), cause_in_sentence(static_cast<IdleCause>(cause)),
+        .arg(most->name, percent(most->split.idle_share()), called(static_cast<IdleCause>(cause)),
              percent(most->split.idle_s[cause] / most->split.whole_s()));
 }
 

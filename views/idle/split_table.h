@@ -37,6 +37,7 @@ public:
 protected:
     void changeEvent(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 Q_SIGNALS:
     void chosen(int row);  ///< of those given; -1: their sum
@@ -47,7 +48,8 @@ private:
     void select(std::optional<int> row);
     void put(int row, const Row& what, bool is_sum);
     void explain();
-    QString idles_most() const;
+    void fit();
+    QString idles_most(QString (*called)(IdleCause)) const;
 
     QLabel* finding_;
     QTableWidget* table_;

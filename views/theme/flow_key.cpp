@@ -12,6 +12,8 @@ namespace {
 
 constexpr int between_keyed = 12;  ///< pixels from an entry to the next
 
+QString more_words(std::size_t count) { return QStringLiteral("+%1").arg(count); }
+
 }  // namespace
 
 FlowKey::FlowKey(const QFont& font, QWidget* parent) : QWidget(parent) {
@@ -65,9 +67,52 @@ std::vector<QRect> FlowKey::places(int width) const {
     return places;
 }
 
-int FlowKey::heightForWidth(int width) const {
+void FlowKey::set_folds(bool folds) {
+    if (folds == folds_) return;
+    folds_ = folds;
+    updateGeometry();
+    point_out();
+    update();
+}
+
+std::size_t FlowKey::shown(int width) const {
+    const auto all = places(width);
+    if (!is_folded() || all.empty() || all.back().top() == all.front().top()) return all.size();
+    std::size_t count = 0;
+    while (count < all.size() && all[count].top() == all.front().top()) ++count;
+    const int end = width - contentsMargins().right();
+    const auto more = [&](std::size_t left) { return fontMetrics().horizontalAdvance(more_words(left)); };
+    while (count > 1 && all[count - 1].right() + between_keyed + more(all.size() - count) > end) --count;
+    return count;
+}
+
+int FlowKey::whole_height(int width) const {
     const auto all = places(width);
     return all.empty() ? 0 : all.back().bottom() + 1 + contentsMargins().bottom();
+}
+
+int FlowKey::heightForWidth(int width) const {
+    const auto all = places(width);
+    if (all.empty() || !is_folded()) return whole_height(width);
+    return all.front().bottom() + 1 + contentsMargins().bottom();
+}
+
+/// A hand where a press shows more, or less.
+void FlowKey::point_out() {
+    const bool more = folds_ && whole_height(width()) > minimumSizeHint().height();
+    setCursor(more ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
+
+void FlowKey::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    point_out();
+}
+
+void FlowKey::mousePressEvent(QMouseEvent* event) {
+    if (!folds_) return QWidget::mousePressEvent(event);
+    opened_ = !opened_;
+    updateGeometry();
+    update();
 }
 
 QSize FlowKey::sizeHint() const {
@@ -83,7 +128,8 @@ void FlowKey::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setPen(theme().text);
     const auto all = places(width());
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const std::size_t count = shown(width());
+    for (std::size_t i = 0; i < count; ++i) {
         const auto& [picture, words] = entries_[i];
         const QRect beside = all[i].adjusted(before_words(entries_[i]), 0, 0, 0);
         const auto above = (all[i].height() - picture.deviceIndependentSize().height()) / 2;
@@ -91,6 +137,10 @@ void FlowKey::paintEvent(QPaintEvent*) {
         painter.drawText(beside, Qt::AlignLeft | Qt::AlignVCenter,
                          fontMetrics().elidedText(words, Qt::ElideRight, beside.width()));
     }
+    if (count == entries_.size() || count == 0) return;
+    painter.setPen(theme().text_2);
+    painter.drawText(all[count - 1].translated(all[count - 1].width() + between_keyed, 0),
+                     Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, more_words(entries_.size() - count));
 }
 
 }  // namespace skippipe

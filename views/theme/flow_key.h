@@ -20,9 +20,15 @@ public:
     /// Without any it is hidden.
     void set_entries(std::vector<Entry> entries);
     const std::vector<Entry>& entries() const { return entries_; }
+    /// In one line, which ends in "+4" where there are more; a press shows all, and the next folds them again.
+    void set_folds(bool folds);
+    /// How many have a place in a key so wide; the first ones.
+    std::size_t shown(int width) const;
+    /// Of all entries, as if nothing was folded.
+    int whole_height(int width) const;
     /// The entries' words, a line each.
     QString words() const;
-    /// Where the entries stand, picture and words, in a key so wide.
+    /// Where all entries stand, picture and words, in a key so wide; of one that is folded, those of the first line.
     std::vector<QRect> places(int width) const;
 
     bool hasHeightForWidth() const override { return true; }
@@ -32,13 +38,19 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     int line_height() const;
     /// Pixels before an entry's words.
     static int before_words(const Entry& entry);
 
+    bool is_folded() const { return folds_ && !opened_; }
+    void point_out();
+
     std::vector<Entry> entries_;
+    bool folds_ = false, opened_ = false;
 };
 
 }  // namespace skippipe
