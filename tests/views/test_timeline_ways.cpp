@@ -6,7 +6,6 @@
 #include "tests/planner/examples.h"
 #include "tests/views/two_iterations.h"
 #include "views/plan/plan_service.h"
-#include "views/idle/split_table.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/timeline/counters.h"
@@ -44,6 +43,29 @@ std::shared_ptr<const TimelineData> forty_lanes() {
 class TestTimelineWays : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// What steps back does so whole: the numbers of its microbatches are no louder than what is selected.
+    void numbers_of_what_steps_back_are_pale() {
+        apply_theme(*qApp, false);
+        ShownTimeline shown(two_iterations(), {800, 300});
+        shown.zoom.show(0, 10);
+        shown.view.set_marked({.nodes = {"a"}});
+        QTRY_VERIFY(shown.view.settled());
+        const QImage picture = shown.view.grab().toImage();
+        const auto loudest = [&](int lane) {
+            double most = 0;
+            const int middle = static_cast<int>(shown.view.place_of(0, lane).y());
+            for (int y = middle - 4; y < middle + 6; ++y)
+                for (double s = 0.1; s < 1; s += 0.02)
+                    most = std::max(most,
+                                    contrast(picture.pixelColor(static_cast<int>(shown.view.place_of(s, lane).x()), y),
+                                             theme().surface));
+            return most;
+        };
+        const double pale = contrast(theme().text_2, theme().surface);
+        QVERIFY2(loudest(1) <= pale + 0.1, qPrintable(QString::number(loudest(1))));
+        QVERIFY2(loudest(1) > pale / 2, "they are there");
+    }
+
     /// A lane's badge is of the plan in force at the moment that is shown, or at the left edge; the iteration says what
     /// changed.
     void badges_are_those_of_the_plan_in_force() {
@@ -443,101 +465,6 @@ private Q_SLOTS:
         QVERIFY2(table.summary().contains("went as planned"), qPrintable(table.summary()));
         table.show_iteration(*planned, *done, {5, 100, 10});
         QVERIFY2(table.summary().contains("not read yet"), qPrintable(table.summary()));
-    }
-
-    void stages_and_nodes_are_rows_that_add_up() {
-        SplitTable table("split", "Stage", SplitTable::Order::as_given);
-        IdleSplit one, other;
-        one.busy_s = 3;
-        one.idle_s[static_cast<std::size_t>(IdleCause::memory)] = 1;
-        other.busy_s = 1;
-        other.idle_s[static_cast<std::size_t>(IdleCause::link)] = 3;
-        table.show_rows({{"Stage 0", one}, {"Stage 1", other}}, "All stages");
-        QCOMPARE(table.table().rowCount(), 3);
-        QCOMPARE(table.table().item(0, 2)->text(), percent(0.25));
-        QCOMPARE(table.table().item(2, 2)->text(), percent(0.5));
-        const QString card = table.table().item(2, 1)->toolTip().replace(QChar(0x2009), ' ');
-        for (const char* words : {"8.00 s in all", "works 4.00 s, 50.0 %", "waiting for the link 3.00 s, 37.5 %"})
-            QVERIFY2(card.contains(words), qPrintable(card));
-        QSignalSpy chosen(&table, &SplitTable::chosen);
-        Q_EMIT table.findChild<QTableWidget*>()->cellClicked(1, 0);
-        Q_EMIT table.findChild<QTableWidget*>()->cellClicked(2, 0);
-        QCOMPARE(chosen[0].front().toInt(), 1);
-        QCOMPARE(chosen[1].front().toInt(), -1);
-    }
-
-    /// A head, or S, orders the rows; their sum stays last, and a run that grows leaves order and selection.
-    void rows_of_idle_times_are_ordered() {
-        const auto split = [](double busy_s, double memory_s, double link_s) {
-            IdleSplit one{busy_s, {}};
-            one.idle_s[static_cast<std::size_t>(IdleCause::memory)] = memory_s;
-            one.idle_s[static_cast<std::size_t>(IdleCause::link)] = link_s;
-            return one;
-        };
-        std::vector<SplitTable::Row> rows{{"a", split(2, 1, 2)}, {"b", split(1, 4, 5)}, {"c", split(4, 1, 1)}};
-        SplitTable table("split", "Node", SplitTable::Order::most_idle_first);
-        table.resize(400, 200);
-        table.show_rows(rows, "All");
-        table.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&table));
-        auto* cells = table.findChild<QTableWidget*>();
-        auto* heads = cells->horizontalHeader();
-        const auto order = [&] {
-            QString names;
-            for (int row = 0; row < cells->rowCount(); ++row) names += cells->item(row, 0)->text();
-            return names;
-        };
-        const auto click = [&](int column) {
-            const QPoint place(heads->sectionViewportPosition(column) + 10, heads->height() / 2);
-            QTest::mouseClick(heads->viewport(), Qt::LeftButton, {}, place);
-        };
-        QCOMPARE(order(), QString("bacAll"));
-        QVERIFY(heads->isSortIndicatorShown());
-        QCOMPARE(heads->sortIndicatorSection(), 2);
-        click(2);
-        QCOMPARE(order(), QString("cabAll"));
-        click(1);  // who works most
-        QCOMPARE(order(), QString("cabAll"));
-        QCOMPARE(heads->sortIndicatorOrder(), Qt::DescendingOrder);
-        click(1);
-        QCOMPARE(order(), QString("bacAll"));
-        QSignalSpy chosen(&table, &SplitTable::chosen);
-        QTest::mouseClick(cells->viewport(), Qt::LeftButton, {}, cells->visualItemRect(cells->item(0, 0)).center());
-        QCOMPARE(chosen.back().front().toInt(), 1);  // of those given
-        rows[1].split = split(9, 1, 0);
-        table.show_rows(rows, "All");
-        QCOMPARE(order(), QString("acbAll"));
-        QCOMPARE(cells->selectedItems().front()->text(), QString("b"));
-        QTest::keyClick(cells, Qt::Key_S);
-        QCOMPARE(order(), QString("acbAll"));  // by idle time
-        QCOMPARE(heads->sortIndicatorSection(), 2);
-        QTest::keyClick(cells, Qt::Key_S);
-        QCOMPARE(order(), QString("abcAll"));
-        QTest::keyClick(cells, Qt::Key_S, Qt::ShiftModifier);
-        QCOMPARE(order(), QString("cbaAll"));
-        table.mark(0);
-        QCOMPARE(cells->selectedItems().front()->text(), QString("a"));
-        table.mark({});
-        QVERIFY(cells->selectedItems().isEmpty());
-        table.mark(2);
-        table.show_rows({{"d", split(1, 1, 1)}, {"e", split(1, 1, 1)}, {"f", split(1, 1, 1)}}, "All");
-        QCOMPARE(cells->selectedItems().front()->text(), QString("f"));
-    }
-
-    /// Bars can be compared from row to row: causes stand in the order of their sum.
-    void causes_stand_in_one_order() {
-        IdleSplit one, other;
-        one.idle_s[static_cast<std::size_t>(IdleCause::memory)] = 3;
-        one.idle_s[static_cast<std::size_t>(IdleCause::link)] = 1;
-        other.idle_s[static_cast<std::size_t>(IdleCause::link)] = 4;
-        SplitTable table("split", "Node", SplitTable::Order::as_given);
-        table.show_rows({{"a", one}, {"b", other}}, "All");
-        for (int row = 0; row < 3; ++row) {
-            const auto parts = table.table().item(row, 1)->data(Qt::UserRole).toList();
-            QCOMPARE(parts[3].toInt(), static_cast<int>(IdleCause::link));
-            QCOMPARE(parts[5].toInt(), static_cast<int>(IdleCause::memory));
-        }
-        QCOMPARE(table.legend().words(), QString("link\nmemory").prepend("Works\n"));
     }
 
     /// Lane a: F0 0-1, F1 2-3, F2 4-5, B3 6-7, B4 8-9 of each iteration; of lane b each 0.1 longer. Nobody frees 0

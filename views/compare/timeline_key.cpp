@@ -8,6 +8,7 @@
 #include <QObject>
 #include <QPainter>
 
+#include "views/imgui/atlas.h"
 #include "views/theme/theme.h"
 #include "views/timeline/colours.h"
 #include "views/timeline/lane_key.h"
@@ -40,6 +41,25 @@ QPixmap stage_badges(int stages, double device_pixel_ratio) {
     return picture;
 }
 
+/// As low lanes draw it; the pattern along the bar, pixel by pixel.
+void low_swatch(QPainter& painter, const QRectF& box, IdleCause cause) {
+    const Theme& t = theme();
+    painter.fillRect(box, low_cause_fill(t, cause));
+    painter.setPen(QPen(mix(t.surface, cause_colour(t, cause), 0.6), 1));  // or it would be lost on the ground
+    painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+    const LowMark mark = low_cause_mark(cause);
+    const double thick = 2, line_top = std::round(box.center().y() - thick / 2);
+    const QColor ink = low_cause_ink(t, cause);
+    if (mark.has_line) painter.fillRect(QRectF(box.left(), line_top, box.width(), mark.is_tall ? 1 : thick), ink);
+    if (mark.pattern < 0) return;
+    for (double x = 0; x < box.width(); ++x) {
+        QColor shade = ink;
+        shade.setAlphaF(static_cast<float>(hatch_alpha(mark.pattern, x + 0.5, 0.5)));
+        painter.fillRect(
+            QRectF(box.left() + x, mark.is_tall ? box.top() : line_top, 1, mark.is_tall ? box.height() : thick), shade);
+    }
+}
+
 /// As lanes draw it.
 QPixmap cause_swatch(IdleCause cause, bool low, double device_pixel_ratio) {
     QPixmap picture = blank(keyed_wide, keyed_high, device_pixel_ratio);
@@ -47,9 +67,7 @@ QPixmap cause_swatch(IdleCause cause, bool low, double device_pixel_ratio) {
     const QRectF box(0, 0, keyed_wide, keyed_high);
     const Theme& t = theme();
     if (low) {
-        painter.fillRect(box, mix(t.surface, cause_colour(t, cause), t.dark ? 0.24 : 0.22));
-        painter.setPen(QPen(mix(t.surface, cause_colour(t, cause), 0.6), 1));  // or it would be lost on the ground
-        painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+        low_swatch(painter, box, cause);
         return picture;
     }
     painter.fillRect(box, cause_fill(t, cause, ColourBy::operation));

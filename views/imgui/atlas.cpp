@@ -144,6 +144,11 @@ double hatch_alpha(int pattern, double x, double y) {
         case 5: return stripe(x, 8, 2) * stripe(y, 8, 2);
         case 6: return stripe((x + y) / root, 16 / root, 2);
         case 8: return std::fmod(x + y, 16) < 9 ? stripe((x - y) / root, 8 / root, 1) : 0;
+        case 9: return stripe(x - 8, 16, 9);
+        case 10: return stripe(x - 4, 8, 4);
+        case 11: return std::max(stripe(x - 5, 16, 7), stripe(x - 13, 16, 2));
+        case 12: return stripe(x - 4, 8, 2);
+        case 13: return stripe(x - 2, 4, 1);
         default: return std::max(stripe(x, 8, 1), stripe(y, 8, 1));
     }
 }

@@ -9,7 +9,8 @@
 
 namespace skippipe {
 
-inline constexpr int hatch_patterns = 9;
+inline constexpr int hatch_patterns = 14;  ///< from first_along on they run along x alone
+inline constexpr int first_along = 9;
 inline constexpr int hatch_tile = 64;  ///< pixels at scale 1, both ways
 
 /// The texture that ImGui draws with: the system's font, rasterised by Qt so that text is the same everywhere, and

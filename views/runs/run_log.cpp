@@ -42,6 +42,7 @@ RunLog::RunLog(RunFeed& feed, QWidget* parent) : QTextEdit(parent), feed_(feed) 
     setAccessibleName(tr("Log of the run"));
     setObjectName("run_log");
     setUndoRedoEnabled(false);
+    document()->setDocumentMargin(size::gap);
     document()->setMaximumBlockCount(most_lines);
     timer_.setInterval(log_look_ms);
     connect(&timer_, &QTimer::timeout, this, &RunLog::read);

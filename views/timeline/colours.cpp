@@ -68,14 +68,48 @@ QColor cause_fill(const Theme& t, IdleCause cause, ColourBy by) {
                                                 : 0.1);
 }
 
-QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
-    const QColor fill = cause_fill(t, cause, by), whole = cause_colour(t, cause);
+namespace {
+
+/// The palest of that colour, from `share` of it on, that is seen on the ground.
+QColor ink_on(const Theme& t, const QColor& fill, const QColor& whole, double share) {
     constexpr double step = 0.05;
-    for (double share = by == ColourBy::cause ? 0.9 : t.dark ? 0.65 : 0.5; share < 1; share += step)
+    for (; share < 1; share += step)
         if (const QColor ink = mix(t.surface, whole, share); contrast(ink, fill) >= least_mark_contrast) return ink;
-    for (double share = 0; share < 1; share += step)
+    for (share = 0; share < 1; share += step)
         if (const QColor ink = mix(whole, t.text, share); contrast(ink, fill) >= least_mark_contrast) return ink;
     return t.text;
+}
+
+}  // namespace
+
+QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
+    return ink_on(t, cause_fill(t, cause, by), cause_colour(t, cause),
+                  by == ColourBy::cause ? 0.9
+                  : t.dark              ? 0.65
+                                        : 0.5);
+}
+
+QColor low_cause_fill(const Theme& t, IdleCause cause) {
+    return mix(t.surface, cause_colour(t, cause), t.dark ? 0.24 : 0.22);
+}
+
+QColor low_cause_ink(const Theme& t, IdleCause cause) {
+    return ink_on(t, low_cause_fill(t, cause), cause_colour(t, cause), 0.6);
+}
+
+LowMark low_cause_mark(IdleCause cause) {
+    switch (cause) {
+        case IdleCause::gradient: return {.pattern = 9};
+        case IdleCause::activation: return {.pattern = 10};
+        case IdleCause::replica: return {.pattern = 11};
+        case IdleCause::all_reduce:
+        case IdleCause::optimizer: return {.pattern = 12};
+        case IdleCause::memory: return {.pattern = 13, .is_tall = true};
+        case IdleCause::link: return {.pattern = 3, .is_tall = true};
+        case IdleCause::collision: return {.pattern = 3, .is_tall = true, .has_line = true};
+        case IdleCause::order: return {.has_line = true};
+        default: return {};
+    }
 }
 
 QBrush cause_brush(const Theme& t, IdleCause cause, double device_pixel_ratio, ColourBy by) {

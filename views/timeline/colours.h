@@ -20,6 +20,18 @@ QColor cause_fill(const Theme& theme, IdleCause cause, ColourBy by);
 QColor cause_ink(const Theme& theme, IdleCause cause, ColourBy by);
 /// The hatch that tells a cause from the others (views/imgui/atlas.h); -1: a line through the middle.
 int cause_hatch(IdleCause cause);
+/// Of lanes that are too low for hatches: a stronger ground, and the ink of the mark on it.
+QColor low_cause_fill(const Theme& theme, IdleCause cause);
+QColor low_cause_ink(const Theme& theme, IdleCause cause);
+/// What tells a wait from others there. Neither: its ground alone.
+struct LowMark {
+    int pattern = -1;       ///< along the lane (views/imgui/atlas.h)
+    bool is_tall = false;   ///< the pattern is as high as the bar, not a line in its middle
+    bool has_line = false;  ///< a line through the middle
+};
+LowMark low_cause_mark(IdleCause cause);
+/// Height of the line in the middle of a bar so high.
+inline double low_line_px(double bar_px) { return bar_px < 5 ? 1 : 2; }
 /// A cause's hatch for what Qt paints, as lanes that are coloured so have it.
 QBrush cause_brush(const Theme& theme, IdleCause cause, double device_pixel_ratio, ColourBy by = ColourBy::cause);
 /// Ground and hatch of a node that is lost, whatever the rest is coloured by.

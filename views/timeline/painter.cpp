@@ -7,7 +7,7 @@
 namespace skippipe {
 namespace {
 constexpr double fold_pixels = 3;
-constexpr double hatch_pixels = 5;
+constexpr double hatch_pixels = 5, low_mark_pixels = 10;
 constexpr double least_small_lane = 12;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
@@ -31,11 +31,12 @@ TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, I
     names_lanes_ = !query.lanes.empty();
     if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);
     names_microbatch_ = query.microbatch.has_value();
+    names_are_short_ = view.compact_ && has_short_names();
     for (std::size_t c = 0; c < idle_causes; ++c) {
         const auto cause = static_cast<IdleCause>(c);
         waits_[c] = {packed(cause_fill(theme_, cause, view.colour_by_)),
-                     packed(cause_ink(theme_, cause, view.colour_by_)),
-                     packed(mix(theme_.surface, cause_colour(theme_, cause), theme_.dark ? 0.24 : 0.22))};
+                     packed(cause_ink(theme_, cause, view.colour_by_)), packed(low_cause_fill(theme_, cause)),
+                     packed(low_cause_ink(theme_, cause))};
     }
 }
 
@@ -162,7 +163,7 @@ void TimelinePainter::lane_name(int index, double top) {
     }
     if (view_.compact_) {
         if (serves) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));
-        if (scale_.left > 0) compact_name(lane.name, index, top, marked);
+        if (scale_.left > 0) compact_name(lane.name, serves ? stage : -1, index, top, marked);
         return;
     }
     const double middle = top + (stack_.height - 14) / 2;
@@ -182,22 +183,48 @@ void TimelinePainter::lane_name(int index, double top) {
     list_.PopClipRect();
 }
 
-/// Letters get smaller with the lane, so that every lane is named; of lanes that are lower still every second one is,
-/// and what is marked.
-void TimelinePainter::compact_name(const std::string& name, int index, double top, bool marked) {
-    constexpr double left = 8, right = 4;
-    if (stack_.height < least_named_lane && index % 2 != 0 && !marked) return;
+/// Letters get smaller with the lane, so that every lane is named. Lanes that are lower still stand by turns in two
+/// columns, where each has the height of two; names that have no room in half of the width are every second one's, and
+/// those of what is marked.
+void TimelinePainter::compact_name(const std::string& name, int stage, int index, double top, bool marked) {
+    constexpr double right = 4, edge = 6;
+    const bool is_low = stack_.height < least_named_lane, is_second = is_low && index % 2 != 0;
     const Letters letters = stack_.height >= least_body_lane    ? Letters::body
                             : stack_.height >= least_small_lane ? Letters::small
                                                                 : Letters::tiny;
+    list_.PushClipRect({0, static_cast<float>(stack_.top)},
+                       {static_cast<float>(scale_.left - right), static_cast<float>(view_.height())}, true);
+    const double chip = is_low ? low_chip_width : compact_chip_width, half = (scale_.left - right - edge) / 2;
+    double left = 0;
+    if (is_low) left = edge + (is_second ? names_are_short_ ? half : chip + 1 : 0);
+    if (stage >= 0) {
+        const double middle = top + stack_.height / 2,
+                     high = std::min(is_low ? 2 * stack_.height - 1 : stack_.height - 2, most_chip_height);
+        const double chip_top = std::max(std::round(middle - high / 2), stack_.top);
+        const std::string number = std::to_string(stage);
+        const Letters digits = letters == Letters::tiny ? Letters::tiny : Letters::small;
+        const double digits_high = digits == Letters::tiny ? 11 : 14;
+        box(left, chip_top, left + chip, chip_top + std::round(high), packed(theme_.stage(stage)));
+        text(left + (chip - text_width(number, digits)) / 2, std::round(chip_top + (high - digits_high) / 2),
+             theme_.text_on(theme_.stage(stage)), number, digits);
+    }
+    const bool is_named = !is_second || names_are_short_ || marked;
+    left = is_low && !names_are_short_ ? edge + 2 * (chip + 1) + 2 : left + chip + 3;
+    const double room = is_low && names_are_short_ ? half - chip - 3 : scale_.left - left - right;
     const double high = letters == Letters::tiny ? 11 : 14, middle = top + (stack_.height - high) / 2;
     // Names are as high as low lanes and a little more: the first one stays below the ruler.
     const double name_top = top >= stack_.top ? std::max(middle, stack_.top - 1) : middle;
-    list_.PushClipRect({0, static_cast<float>(stack_.top)},
-                       {static_cast<float>(scale_.left - right), static_cast<float>(view_.height())}, true);
-    text(left, name_top, marked ? theme_.text : theme_.text_2, elided(name, scale_.left - left - right, letters),
-         letters);
+    if (is_named) text(left, name_top, marked ? theme_.text : theme_.text_2, elided(name, room, letters), letters);
     list_.PopClipRect();
+}
+
+/// Whether all names have room in one of two columns beside low lanes.
+bool TimelinePainter::has_short_names() const {
+    if (stack_.height >= least_named_lane || view_.data_ == nullptr) return false;
+    const double room = (scale_.left - 10) / 2 - low_chip_width - 3;
+    const auto& lanes = view_.data_->lanes();
+    return std::all_of(lanes.begin(), lanes.end(),
+                       [&](const Lane& lane) { return text_width(lane.name, Letters::tiny) <= room; });
 }
 
 void TimelinePainter::lane(int index) {
@@ -225,7 +252,8 @@ void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, do
     const bool is_low = stack_.height < least_hatched_lane;
     const ImU32 fill = faded(is_low ? colours.low_fill : colours.fill, strength), ink = faded(colours.ink, strength);
     box(x0, top, x1, bottom, fill);
-    if (x1 - x0 < hatch_pixels || is_low) return;
+    if (is_low) return low_wait(cause, x0, top, x1, bottom, faded(colours.low_ink, strength));
+    if (x1 - x0 < hatch_pixels) return;
     if (const int pattern = cause_hatch(cause); pattern >= 0) {
         add_hatch(list_, atlas_, pattern, {static_cast<float>(std::round(x0)), static_cast<float>(top)},
                   {static_cast<float>(std::round(x1)), static_cast<float>(bottom)}, ink);
@@ -233,6 +261,19 @@ void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, do
         const double middle = std::floor((top + bottom) / 2);
         box(x0, middle, x1, middle + 1, ink);
     }
+}
+
+/// Where a hatch would be texture: dashes, dots or ticks along the bar, if it is long enough to show them.
+void TimelinePainter::low_wait(IdleCause cause, double x0, double top, double x1, double bottom, ImU32 ink) {
+    const LowMark mark = low_cause_mark(cause);
+    if (x1 - x0 < low_mark_pixels || bottom - top < 3) return;
+    const double thick = mark.pattern < first_along && mark.has_line ? 1 : low_line_px(bottom - top),
+                 line_top = std::round((top + bottom - thick) / 2);
+    if (mark.has_line) box(x0, line_top, x1, line_top + thick, ink);
+    if (mark.pattern < 0) return;
+    add_hatch(list_, atlas_, mark.pattern,
+              {static_cast<float>(std::round(x0)), static_cast<float>(mark.is_tall ? top : line_top)},
+              {static_cast<float>(std::round(x1)), static_cast<float>(mark.is_tall ? bottom : line_top + thick)}, ink);
 }
 
 void TimelinePainter::gaps(int index, double top, double bottom) {
@@ -323,13 +364,13 @@ void TimelinePainter::lost_times(int first, int last) {
     list_.PopClipRect();
 }
 
-void TimelinePainter::span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top,
+void TimelinePainter::span_label(const LaneSpan& span, const QColor& ink, double x0, double x1, double top,
                                  double bottom) {
     if (view_.compact_ || span.microbatch < 0 || x1 - x0 < label_pixels) return;
     const std::string number = std::to_string(span.microbatch);
     const float width = text_width(number);
     if (width + 4 > x1 - x0) return;
-    text((x0 + x1 - width) / 2, (top + bottom - 13) / 2, theme_.text_on(fill), number);
+    text((x0 + x1 - width) / 2, (top + bottom - 13) / 2, ink, number);
 }
 
 void TimelinePainter::work(int index, double top, double bottom) {
@@ -341,11 +382,14 @@ void TimelinePainter::work(int index, double top, double bottom) {
             const double x0 = std::max(scale_.x(span.start_s), scale_.left),
                          x1 = std::min(scale_.x(span.end_s), scale_.right);
             QColor fill = span_colour(theme_, span, lane.stage, view_.colour_by_);
-            if (is_faint(index, span)) fill = mix(theme_.surface, fill, faint);
+            const bool steps_back = is_faint(index, span);
+            if (steps_back) fill = mix(theme_.surface, fill, faint);
             // A hairline of the surface keeps neighbours of one colour apart.
             box(x0, top, x1 - x0 > 3 ? x1 - 1 : x1, bottom, packed(fill));
-            if (span.kind == SpanKind::loss && x1 - x0 > 4) box(x0, bottom - 3, x1 - 1, bottom, packed(theme_.text));
-            span_label(span, fill, x0, x1, top, bottom);
+            if (span.kind == SpanKind::loss && x1 - x0 > 4)
+                box(x0, bottom - 3, x1 - 1, bottom,
+                    packed(steps_back ? mix(theme_.surface, theme_.text, faint) : theme_.text));
+            span_label(span, steps_back ? theme_.text_2 : theme_.text_on(fill), x0, x1, top, bottom);
         },
         [&](const Fold& fold) {
             const QColor fill = view_.colour_by_ == ColourBy::microbatch

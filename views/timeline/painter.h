@@ -7,14 +7,16 @@ namespace skippipe {
 inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_height = 44, compact_lane_height = 28;
 inline constexpr double lane_height = usual_lane_height;
 inline constexpr double fit_lane_height = 0;  ///< as many lanes in sight as there are, neither low nor very tall
-inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 40;
+inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 56;
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
                         least_named_lane = 9, least_body_lane = 16;
-inline constexpr double least_hatched_lane = 8;  ///< in lower ones a hatch is texture: causes are their pale grounds
+inline constexpr double least_hatched_lane =
+    8;  ///< in lower ones a hatch is texture: grounds have dashes, dots or ticks
 inline constexpr double stacked_names = 96, least_stacked_lane = 5;  ///< of several timelines beneath each other
 inline constexpr double stage_chip_end = 27;
+inline constexpr double compact_chip_width = 14, low_chip_width = 10, most_chip_height = 16;
 inline constexpr double faint = 0.25;  ///< share of its colour that stays to what does not stand out
 inline constexpr double least_iteration_pixels = 4;
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
@@ -49,6 +51,7 @@ private:
     void lane_name(int index, double top);
     void work(int index, double top, double bottom);
     void wait(IdleCause cause, double x0, double top, double x1, double bottom, double strength = 1);
+    void low_wait(IdleCause cause, double x0, double top, double x1, double bottom, ImU32 ink);
     void gaps(int index, double top, double bottom);
     void planned(int index, double top, double bottom);
     void outages(int index, double top, double bottom);
@@ -62,7 +65,8 @@ private:
     float text_width(const std::string& words, Letters letters = Letters::small) const;
     /// Cut at its end where it is wider than `room`.
     std::string elided(std::string words, double room, Letters letters) const;
-    void compact_name(const std::string& name, int index, double top, bool marked);
+    void compact_name(const std::string& name, int stage, int index, double top, bool marked);
+    bool has_short_names() const;
     void iteration_bounds();
     void box(double x0, double y0, double x1, double y1, ImU32 colour);
     /// Whether it steps back behind what stands out.
@@ -75,7 +79,7 @@ private:
     bool is_faint(int lane, const LaneGap& gap) const {
         return bright_ && !(looks_for_ ? bright_->fits(lane, gap) : bright_->concerns(lane, gap));
     }
-    void span_label(const LaneSpan& span, const QColor& fill, double x0, double x1, double top, double bottom);
+    void span_label(const LaneSpan& span, const QColor& ink, double x0, double x1, double top, double bottom);
 
     const TimelineView& view_;
     const Atlas& atlas_;
@@ -85,13 +89,14 @@ private:
     LaneStack stack_;
     struct Wait {
         ImU32 fill = 0, ink = 0;
-        ImU32 low_fill = 0;  ///< where lanes are too low for hatches
+        ImU32 low_fill = 0, low_ink = 0;  ///< where lanes are too low for hatches
     };
     std::array<Wait, idle_causes> waits_{};  ///< by cause
     /// What stands out: what was found, else what is selected. None: all is alike.
     std::optional<SpanFilter> bright_;
     bool looks_for_ = false;         ///< what was found stands out
     bool names_microbatch_ = false;  ///< one microbatch stands out
+    bool names_are_short_ = false;   ///< two have room beside each other
     bool names_lanes_ = false;       ///< some lanes stand out, whatever they do
 };
 

@@ -51,7 +51,7 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
 /// The longest name has room, within reason.
 void TimelineView::measure_names() {
     if (frame_.names_px > 0) return;
-    constexpr double room = 16;
+    constexpr double room = compact_chip_width + 11;
     std::string longest;
     if (data_)
         for (const auto& lane : data_->lanes())
