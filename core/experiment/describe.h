@@ -121,7 +121,7 @@ void describe(V& v, T& n) {
            .min = 1,
            .max = 1e6});
     v("memory_bytes", n.memory_bytes,
-      Info{.doc = "Memory of the device", .unit = "B", .min = 0, .max = 1e18, .above_min = true});
+      Info{.doc = "Memory of the node", .unit = "B", .min = 0, .max = 1e18, .above_min = true});
     v("up_bytes_per_s", n.up_bytes_per_s,
       Info{.doc = "Uplink that all it sends passes, one message after the other; absent: no limit",
            .unit = "B/s",

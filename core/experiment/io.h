@@ -22,7 +22,7 @@ struct JsonLimits {
 };
 
 /// Parses JSON of any origin: duplicate keys, depth and size are checked on the way (SAX). Appends faults; where the
-/// text is no JSON the result is null and a fault gives line, column and byte.
+/// text is no JSON the result is null and a fault gives line and column, and says in plain words what is wrong there.
 nlohmann::ordered_json parse_json(std::string_view text, Faults& faults, const JsonLimits& limits = {});
 
 /// Reads a file as bytes; faults where it is missing, unreadable or above limits.bytes.

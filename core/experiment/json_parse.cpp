@@ -15,6 +15,33 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What the parser's message means for somebody who has the text before him. The first that is in it counts.
+std::string plain_reason(std::string_view message) {
+    struct Meaning {
+        std::string_view sign, words;
+    };
+    constexpr Meaning meanings[] = {
+        {"missing closing quote", "a text has no closing quote"},
+        {"must be escaped", "a text goes on beyond its line, or has a control character in it"},
+        {"UTF-8", "a text has bytes that are no characters (UTF-8)"},
+        {"invalid string", "a text has a backslash with nothing that JSON knows after it"},
+        {"invalid number", "a number is not complete"},
+        {"unexpected end of input", "the file ends before it is complete: what was opened is not closed"},
+        {"; expected end of input", "there is more text after the end"},
+        {"; expected '}'", "a comma is missing between two entries, or the brace that closes them"},
+        {"; expected ']'", "a comma is missing between two values, or the bracket that closes their list"},
+        {"object separator", "a colon is missing between a name and its value"},
+        {"object key - unexpected '}'", "a comma stands before the closing brace"},
+        {"object key", "the name of an entry in double quotes is missing"},
+        {"invalid literal", "this is no value: texts stand in double quotes, other words are true, false and null"},
+        {"unexpected ']'", "a comma stands before the closing bracket, or a value is missing"},
+        {"unexpected", "a value is missing"},
+    };
+    for (const auto& [sign, words] : meanings)
+        if (message.find(sign) != std::string_view::npos) return std::string(words);
+    return "this is no JSON";
+}
+
 /// Builds the value while it checks duplicate keys, depth and count; returns false to stop the parser.
 class Builder final : public nlohmann::json_sax<Json> {
 public:
@@ -52,14 +79,9 @@ public:
     bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override {
         failed_ = true;
         const auto at = text_.place(position);
-        std::string reason = error.what();
-        if (const auto end = reason.find("column "); end != std::string::npos)
-            if (const auto colon = reason.find(": ", end); colon != std::string::npos) reason.erase(0, colon + 2);
-        const std::string clean = in_quotes(reason, 160);
         add_fault(faults_, {next_pointer(),
-                            fmt::format("line {}, column {} (byte {}) is no JSON: {}", at.line, at.column, at.byte,
-                                        clean.substr(1, clean.size() - 2)),
-                            "nothing can be read from there on", "Mend the text at that place"});
+                            fmt::format("line {}, column {}: {}", at.line, at.column, plain_reason(error.what())),
+                            "nothing can be read from there on", "Mend the text there and open the file again"});
         return false;
     }
 

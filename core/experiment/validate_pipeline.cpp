@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/format.h"
 #include "core/experiment/checker.h"
 #include "core/experiment/counts.h"
 #include "core/experiment/model_size.h"
@@ -142,6 +143,13 @@ void check_balance(Checker& check) {
                         (pipeline.microbatches / data_nodes + 1) * data_nodes, data_nodes));
 }
 
+/// The least number of three digits that is no smaller.
+double in_three_digits_up(double bytes) {
+    if (!(bytes > 0) || !std::isfinite(bytes)) return bytes;
+    const double step = std::pow(10, std::floor(std::log10(bytes)) - 2);
+    return std::ceil(bytes / step * (1 - 1e-12)) * step;
+}
+
 void check_memory(Checker& check) {
     const auto& experiment = check.experiment;
     if (experiment.pipeline.constraints.memory == MemoryRule::ignore) return;
@@ -153,13 +161,13 @@ void check_memory(Checker& check) {
         const std::string pointer = fmt::format("/topology/nodes/{}/memory_bytes", i);
         if (memory_limit(experiment, node) >= 1 || !check.sound(pointer)) continue;
         check.error(
-            pointer, fmt::format("{} B hold no microbatch", number_text(node.memory_bytes.value_or(0))),
+            pointer, fmt::format("{} hold no microbatch", format_si(node.memory_bytes.value_or(0), "B")),
             "weights, gradients and optimizer state of the largest stage and the activations of one microbatch must "
             "fit (TC1)",
             fmt::format(
-                "Give it {} B or more, make stages or microbatches smaller, or fill in its Microbatches in memory "
+                "Give it {} or more, make stages or microbatches smaller, or fill in its Microbatches in memory "
                 "(memory_microbatches)",
-                number_text(std::ceil(memory_for_one(experiment)))));
+                format_si(in_three_digits_up(memory_for_one(experiment)), "B")));
     }
 }
 

@@ -32,6 +32,22 @@ private Q_SLOTS:
     void broken_text_has_a_place_data() {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QString>("place");
+        // In words of their own, not the parser's.
+        QTest::newRow("no comma") << QByteArray("{\"a\": 1 \"b\": 2}")
+                                  << "line 1, column 11: a comma is missing between two entries";
+        QTest::newRow("no comma in a list") << QByteArray("[1 2]") << "a comma is missing between two values";
+        QTest::newRow("no colon") << QByteArray("{\"a\" 1}") << ": a colon is missing";
+        QTest::newRow("comma at the end") << QByteArray("{\"a\": 1,}") << ": a comma stands before the closing brace";
+        QTest::newRow("comma at a list's end") << QByteArray("[1,]") << ": a comma stands before the closing bracket";
+        QTest::newRow("name without quotes") << QByteArray("{a: 1}") << ": the name of an entry in double quotes";
+        QTest::newRow("no value") << QByteArray("{\"a\": }") << ": a value is missing";
+        QTest::newRow("a word") << QByteArray("{\"a\": yes}") << ": this is no value";
+        QTest::newRow("no quote") << QByteArray("{\"a\": \"b}") << ": a text has no closing quote";
+        QTest::newRow("over the line") << QByteArray("{\"a\": \"b\nc\"}") << ": a text goes on beyond its line";
+        QTest::newRow("backslash") << QByteArray("{\"a\": \"\\x\"}") << ": a text has a backslash";
+        QTest::newRow("half a number") << QByteArray("[1.]") << ": a number is not complete";
+        QTest::newRow("more") << QByteArray("{} {}") << ": there is more text after the end";
+        QTest::newRow("nothing") << QByteArray("") << ": the file ends before it is complete";
         QTest::newRow("comma") << QByteArray("{\n  \"a\": 1,,\n}") << "line 2, column 10";
         QTest::newRow("end") << QByteArray("{\"a\": [1, 2") << "line 1, column 11";
         QTest::newRow("utf-8") << QByteArray("{\"a\": \"\xff\"}") << "line 1, column 8";
@@ -44,7 +60,10 @@ private Q_SLOTS:
         Faults faults;
         QVERIFY(parse_json(text.toStdString(), faults).is_null());
         QVERIFY(has_errors(faults));
-        QVERIFY2(faults.back().what.find(place.toStdString()) != std::string::npos, faults.back().what.c_str());
+        const std::string& what = faults.back().what;
+        QVERIFY2(what.find(place.toStdString()) != std::string::npos, what.c_str());
+        for (const char* word : {"unexpected", "literal", "parsing", "syntax", "last read", "json"})
+            QVERIFY2(what.find(word) == std::string::npos, what.c_str());
     }
 
     void numbers_beyond_json_hide_nothing() {

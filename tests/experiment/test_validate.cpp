@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QRegularExpression>
 #include <QTest>
 
 #include <functional>
+#include <map>
 
 #include "core/experiment/io.h"
 #include "core/experiment/validate.h"
@@ -332,6 +334,22 @@ private Q_SLOTS:
         const auto faults = parse_experiment(text).faults;
         QCOMPARE(faults.size(), std::size_t{1});
         QCOMPARE(faults[0].pointer, std::string("/topology/links/0/latency_s"));
+    }
+
+    /// What is named as enough is enough, though it is rounded.
+    void memory_is_told_with_its_unit() {
+        Experiment e = sample_;
+        e.topology.nodes[2].memory_bytes = 1000;
+        const auto faults = validate(e);
+        QVERIFY(!faults.empty() && faults[0].pointer == "/topology/nodes/2/memory_bytes");
+        const QString what = QString::fromStdString(faults[0].what), remedy = QString::fromStdString(faults[0].remedy);
+        QVERIFY2(what.endsWith("kB hold no microbatch") && what.size() < 32, qPrintable(what));
+        static const QRegularExpression told("^Give it ([0-9.]+).(k|M|G)?B or more");
+        const auto found = told.match(remedy);
+        QVERIFY2(found.hasMatch() && found.captured(1).size() <= 4, qPrintable(remedy));
+        const std::map<QString, double> prefixes{{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}};
+        e.topology.nodes[2].memory_bytes = found.captured(1).toDouble() * prefixes.at(found.captured(2));
+        QVERIFY(!has_errors(validate(e)));
     }
 
     void nothing_is_concluded_from_what_could_not_be_read() {

@@ -103,8 +103,21 @@ private Q_SLOTS:
         write_file_atomically(torn, R"({"format": 1, "topology": {"nodes": [{"id": "a"},)");
         open(window, torn);
         QVERIFY2(window.banner().text().startsWith("Nothing of torn.json can be drawn") &&
-                     window.banner().text().contains("is no JSON"),
+                     window.banner().text().contains("Line 1, column 49: the file ends before it is complete") &&
+                     window.banner().text().endsWith("Mend the text there and open the file again"),
                  qPrintable(window.banner().text()));
+        window.resize(1024, 700);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        QVERIFY(window.banner().isVisible());
+        QCoreApplication::processEvents();  // what the layout asks for comes after it
+        QVERIFY2(
+            window.height() == 700 && window.minimumSizeHint().height() <= 700,
+            qPrintable(QString::number(window.height()) + ' ' + QString::number(window.minimumSizeHint().height())));
+        write_file_atomically(torn, to_text(three_linked_nodes()));
+        for (auto* button : window.banner().findChildren<QPushButton*>())
+            if (button->text() == "Open again") button->click();
+        QTRY_VERIFY(!window.is_opening() && window.document().experiment().topology.nodes.size() == 3);
         window.open(folder.filePath("nowhere.json").toStdString());
         QTRY_VERIFY2(window.banner().text().contains("nowhere.json"), qPrintable(window.banner().text()));
     }

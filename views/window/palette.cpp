@@ -17,7 +17,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int rows_of_devices = 8, device_row = 34, figures_role = Qt::UserRole + 1;
+constexpr int least_devices = 3, device_row = 34, figures_role = Qt::UserRole + 1;
 
 /// Devices that are dragged onto the canvas; a double-click or Enter puts one there.
 class DeviceList final : public QListWidget {
@@ -33,14 +33,18 @@ public:
         setItemDelegate(new BelowDelegate(figures_role, this));
         for (const auto& device : ::skippipe::devices()) {
             auto* item = new QListWidgetItem(QString::fromUtf8(device.name), this);
-            const QString figures = tr("%1, %2").arg(quantity(device.flops, QStringLiteral("FLOP/s")),
+            const QString figures = tr("%1, %2").arg(without_zeros(quantity(device.flops, QStringLiteral("FLOP/s"))),
                                                      number_text(device.memory_bytes, "B"));
             item->setData(figures_role, figures);
             item->setSizeHint({0, device_row});
             item->setData(Qt::AccessibleDescriptionRole, figures);
         }
-        setFixedHeight(rows_of_devices * sizeHintForRow(0) + 2);
+        // A low window has the buttons first, and devices in a list that scrolls.
+        setMinimumHeight(height_of(least_devices));
+        setMaximumHeight(height_of(count()));
+        setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
     }
+    QSize sizeHint() const override { return {QListWidget::sizeHint().width(), height_of(count())}; }
 
 protected:
     QMimeData* mimeData(const QList<QListWidgetItem*>& items) const override {
@@ -58,6 +62,7 @@ protected:
     }
 
 private:
+    int height_of(int rows) const { return rows * sizeHintForRow(0) + 2; }
     const Document& document_;
 };
 
