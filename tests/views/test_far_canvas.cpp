@@ -358,6 +358,45 @@ private Q_SLOTS:
         QFAIL("the regions are linked");
     }
 
+    /// A region's name stands on no other region's area where it need not: below its own where another is above.
+    void names_of_regions_leave_areas_alone() {
+        Experiment e;
+        e.topology.regions = {{"Canada", 0, 0}, {"Iowa", 0, 0}};
+        for (int i = 0; i < 4; ++i) add_node(e, {80.0 * i, 0}, "Canada");
+        for (int i = 0; i < 4; ++i) add_node(e, {-50 + 80.0 * i, 84}, "Iowa");
+        Canvas c(e);
+        for (const double zoom : {1.0, 0.55}) {
+            c.view.scene_model().follow_zoom(zoom);
+            const QRectF words = c.region("Iowa")->label->words_and_handle_box(zoom);
+            for (const QPointF at : {words.topLeft(), words.topRight(), words.center(), words.bottomLeft()})
+                QVERIFY2(!c.region("Canada")->covers(at), qPrintable(QString::number(zoom)));
+            QVERIFY(c.region("Iowa")->label->is_below() && !c.region("Canada")->label->is_below());
+        }
+        QVERIFY(c.region("Canada")->covers({120, 0}) && !c.region("Canada")->covers({120, 84}));
+    }
+
+    /// What a selected link says of itself covers no node beside its line.
+    void words_of_a_link_cover_no_node() {
+        Experiment e;
+        add_node(e, {0, 0}), add_node(e, {0, 300}), add_node(e, {60, 150}), add_node(e, {-40, 210});
+        add_link(e, "node-1", "node-2");
+        Canvas c(e);
+        c.selection.select({.links = {{"node-1", "node-2"}}});
+        const auto& words = c.view.scene_model().link_words();
+        QCOMPARE(words.links().size(), std::size_t{1});
+        for (const double zoom : {1.0, 0.7})
+            for (const char* node : {"node-1", "node-2", "node-3", "node-4"}) {
+                const QRectF box = words.box_of(*words.links().front(), zoom);
+                QVERIFY(words.boundingRect().contains(box));
+                const auto* view = c.view.viewport();
+                QVERIFY(c.view.mapToScene(view->rect()).boundingRect().contains(box));
+                QRectF disc(0, 0, 2 * node_radius, 2 * node_radius);
+                disc.moveCenter(c.node(node)->pos());
+                QVERIFY2(!box.intersects(disc), node);
+                QVERIFY2(!box.intersects(c.node(node)->name_box(zoom)), node);
+            }
+    }
+
     /// Names of regions stand on no other region's name or node where they need not.
     void names_of_regions_make_room() {
         Experiment e;

@@ -14,6 +14,7 @@
 #include "views/theme/theme.h"
 #include "views/topology/canvas_key.h"
 #include "views/topology/item_marks.h"
+#include "views/topology/path_item.h"
 
 using namespace skippipe;
 
@@ -156,17 +157,59 @@ private Q_SLOTS:
             }
     }
 
-    /// The number of a hop stands beside the names that its line passes.
+    /// The arrows of a way go round nodes and names, and their numbers stand on none of them.
     void a_way_leaves_names_readable() {
         auto w = window();
-        w->document().start_new(six_in_two_regions());
+        Experiment e;
+        for (int i = 0; i < 5; ++i) add_node(e, {80.0 * i, 0});
+        w->document().start_new(e);
         auto& scene = w->design_page().canvas().scene_model();
-        const QRectF name = scene.node("node-2")->name_box(1);
-        QPainterPath hop(name.center() - QPointF(100, 0));
-        hop.lineTo(name.center() + QPointF(100, 0));
-        const QPointF at = chip_place(scene, hop, 8, 1);
-        QVERIFY2(!name.adjusted(-8, -8, 8, 8).contains(at), "the middle of the hop is on the name");
-        QVERIFY(std::abs(at.y() - name.center().y()) < 1e-6);
+        const auto node = [&](int number) { return scene.node("node-" + std::to_string(number)); };
+        scene.way().set_way({node(1), node(4), node(5), node(2), node(1)});
+        for (const double zoom : {1.0, 0.55}) {
+            const auto& hops = scene.way().hops(zoom);
+            QCOMPARE(hops.size(), std::size_t{4});
+            const std::pair<int, int> ends[] = {{1, 4}, {4, 5}, {5, 2}, {2, 1}};
+            const double radius = PathItem::chip_radius(zoom);
+            const auto chip = [&](std::size_t hop) {
+                return QRectF(hops[hop].chip - QPointF(radius, radius), QSizeF(2 * radius, 2 * radius));
+            };
+            for (std::size_t hop = 0; hop < hops.size(); ++hop)
+                for (int other = 1; other <= 5; ++other) {
+                    const QByteArray which = QByteArray::number(int(hop)) + " past " + QByteArray::number(other);
+                    const bool is_end = other == ends[hop].first || other == ends[hop].second;
+                    for (double share = 0.05; share < 1; share += 0.05) {
+                        const QPointF at = hops[hop].at(share);
+                        QVERIFY2(!node(other)->name_box(zoom).contains(at), which);
+                        QVERIFY2(is_end || QLineF(at, node(other)->pos()).length() > node_radius, which);
+                    }
+                    QVERIFY2(!chip(hop).intersects(node(other)->name_box(zoom)), which);
+                    QVERIFY2(QLineF(hops[hop].chip, node(other)->pos()).length() > node_radius + radius / 2, which);
+                }
+            for (std::size_t a = 0; a < hops.size(); ++a)
+                for (std::size_t b = 0; b < a; ++b) QVERIFY(!chip(a).intersects(chip(b)));
+        }
+        // Nothing in the way: nearly straight.
+        scene.way().set_way({node(2), node(3)});
+        node(3)->setPos(node(2)->pos() + QPointF(0, -400));
+        scene.way().follow_nodes();
+        const DrawnHop& hop = scene.way().hops(1).front();
+        QVERIFY(std::abs(hop.at(0.5).x() - node(2)->pos().x()) < 20);
+    }
+
+    /// What lies over the canvas does not lie on each other.
+    void words_over_the_canvas_have_corners_of_their_own() {
+        auto w = window();
+        w->open_template("authors-20");
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().outcome() && w->plans().outcome()->has_plan, patient_ms);
+        auto& canvas = w->design_page().canvas();
+        const auto* note = canvas.findChild<QPushButton*>("hops_note");
+        QVERIFY(note != nullptr && note->isVisible());
+        w->selection().select({.stage = 1});
+        QVERIFY(!canvas.scene_model().reduction_words().isEmpty());
+        canvas.grab();
+        QVERIFY(!canvas.reduction_words_box().isEmpty());
+        QVERIFY(!canvas.reduction_words_box().intersects(note->geometry()));
     }
 
     /// What the inspector tells of a stage and of a microbatch of the plan.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -60,23 +59,12 @@ private:
     Agraph_t* graph_;
 };
 
-/// From each place to its nearest other, in rising order.
-std::vector<double> nearest_distances(const std::vector<Point>& places) {
-    std::vector<double> nearest(places.size(), std::numeric_limits<double>::infinity());
-    for (std::size_t i = 0; i < places.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j) {
-            const double apart = std::hypot(places[i].x - places[j].x, places[i].y - places[j].y);
-            nearest[i] = std::min(nearest[i], apart), nearest[j] = std::min(nearest[j], apart);
-        }
-    std::sort(nearest.begin(), nearest.end());
-    return nearest;
-}
-
 /// So that nothing lies on anything else, whatever Graphviz' units. Two that it puts on one spot do not blow up all
 /// the others: they are moved apart afterwards.
 double scale_of(const std::vector<Point>& places) {
     if (places.size() < 2) return 1;
-    const auto nearest = nearest_distances(places);
+    auto nearest = nearest_distances(places);
+    std::sort(nearest.begin(), nearest.end());
     const double usual = nearest[nearest.size() / 2], least = std::max(nearest.front(), usual / most_blown_up);
     return least > 0 ? apart * least_distance / least : 1;
 }

@@ -2,6 +2,7 @@
 #include "views/topology/item_marks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "views/theme/theme.h"
@@ -10,12 +11,12 @@
 namespace skippipe {
 namespace {
 
-constexpr double least_text_zoom = 0.6;  // below it, words shrink with the rest
+constexpr double least_text_zoom = 0.5;  // below it, words shrink with the rest
 constexpr double share_height = 14, share_pad = 5;
 
-double area_of(const QRectF& box) { return std::max(0.0, box.width()) * std::max(0.0, box.height()); }
-
 }  // namespace
+
+double area_of(const QRectF& box) { return std::max(0.0, box.width()) * std::max(0.0, box.height()); }
 
 bool is_close(const QPainter* painter) { return painter->worldTransform().m11() >= least_name_zoom; }
 
@@ -65,6 +66,12 @@ QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& 
         if (covered == 0) break;
     }
     return best;
+}
+
+void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length) {
+    const QPointF back_left = tip - length * QPointF(std::cos(angle - 0.4), std::sin(angle - 0.4));
+    const QPointF back_right = tip - length * QPointF(std::cos(angle + 0.4), std::sin(angle + 0.4));
+    painter->drawPolygon(QPolygonF({tip, back_left, back_right}));
 }
 
 void draw_badge(QPainter* painter, QPointF at, int level) {

@@ -29,6 +29,10 @@ void draw_share(QPainter* painter, QPointF at, const QString& words);
 /// of what links are drawn from, where the canvas is magnified by `zoom`; the disc of `own` it may cover.
 QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF size, double zoom,
                        const QGraphicsItem* own = nullptr);
+/// In the painter's brush, at the end of a line that comes at that angle.
+void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length);
+/// 0 of what is empty.
+double area_of(const QRectF& box);
 /// An exclamation mark on a disc: 1 a warning, 2 an error, 0 nothing.
 void draw_badge(QPainter* painter, QPointF at, int level);
 /// The same for a tab or a button; none: a null one.

@@ -22,8 +22,7 @@ constexpr double least_bridge = 24, least_gap = 8;
 constexpr double share_edge = 2;         // between a share and what it must not touch
 constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
 constexpr double beside_middle[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74};  // of a line, the middle first
-constexpr double chip_radius = 8;
-constexpr double ring_gap = 2, ring_width = 3;          // of what is selected
+constexpr double ring_gap = 2, ring_width = 3;                                 // of what is selected
 constexpr double most_ring_scale = 4, share_room = 60;  // they stay within NodeItem::boundingRect
 
 constexpr double least_number_zoom = 0.2, least_number = 9;  // pixels of a stage's number, where names are left out
@@ -83,12 +82,6 @@ void draw_ring(QPainter* painter, const QColor& colour, double inner) {
     painter->drawEllipse(QPointF(0, 0), radius, radius);
 }
 
-void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length) {
-    const QPointF back_left = tip - length * QPointF(std::cos(angle - 0.4), std::sin(angle - 0.4));
-    const QPointF back_right = tip - length * QPointF(std::cos(angle + 0.4), std::sin(angle + 0.4));
-    painter->drawPolygon(QPolygonF({tip, back_left, back_right}));
-}
-
 }  // namespace
 
 NodeItem::NodeItem(std::string id)
@@ -140,8 +133,10 @@ void NodeItem::paint_name(QPainter* painter) const {
     painter->translate(close ? QPointF(-label_.size().width() / 2 * scale, name_top(painter->worldTransform().m11()))
                              : far_box_.topLeft());
     painter->scale(scale, scale);
-    // The bridge of two regions that touch may run below it.
-    if (close && region != nullptr) painter->fillRect(QRectF(QPointF(), label_.size()), region_ground());
+    // The bridge of two regions that touch may run below it, and lines of links.
+    QColor ground = region != nullptr ? region_ground() : theme().surface;
+    if (region == nullptr) ground.setAlphaF(0.8F);
+    if (close) painter->fillRect(QRectF(QPointF(), label_.size()), ground);
     painter->drawStaticText(QPointF(), label_);
     painter->restore();
 }
@@ -343,58 +338,6 @@ QPointF LinkItem::share_place(double zoom) const {
     for (const double share : beside_middle) places.push_back(line_.pointAt(share));
     const QSizeF box = share_size(whole_percent(critical_share)) * share_scale(zoom);
     return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom);
-}
-
-/// Below nodes, so that their names stay readable.
-PathItem::PathItem() { setZValue(1.9); }
-
-QPointF chip_place(const QGraphicsScene& scene, const QPainterPath& hop, double radius, double zoom) {
-    std::vector<QPointF> places;
-    for (const double share : beside_middle) places.push_back(hop.pointAtPercent(share));
-    return quietest_place(scene, places, {2 * radius, 2 * radius}, zoom);
-}
-
-void PathItem::set_way(const std::vector<NodeItem*>& nodes) {
-    prepareGeometryChange();
-    nodes_ = nodes;
-    places_.clear();
-    bounds_ = {};
-    for (const auto* node : nodes) {
-        const QPointF at = node->seen_at();
-        places_.push_back(at);
-        bounds_ |= QRectF(at.x() - 60, at.y() - 60, 120, 120);
-    }
-}
-
-void PathItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
-    const Theme& t = theme();
-    for (std::size_t i = 0; i + 1 < places_.size(); ++i) {
-        const QLineF line(places_[i], places_[i + 1]);
-        if (line.length() < 2 * node_radius + 8) continue;
-        const double angle = std::atan2(line.dy(), line.dx());
-        const QPointF along(std::cos(angle), std::sin(angle)), across(-along.y(), along.x());
-        // Bent to one side, so that there and back do not lie on each other.
-        const QPointF a = line.p1() + (node_radius + 3) * along, b = line.p2() - (node_radius + 5) * along;
-        const QPointF middle = line.center() + across * std::min(30.0, line.length() * 0.08);
-        QPainterPath curve(a);
-        curve.quadTo(middle, b);
-        painter->setPen(QPen(t.accent, 2.5));
-        painter->setBrush(Qt::NoBrush);
-        painter->drawPath(curve);
-        painter->setPen(Qt::NoPen);
-        painter->setBrush(t.accent);
-        draw_arrow_head(painter, b + 2 * along, std::atan2(b.y() - middle.y(), b.x() - middle.x()), 11);
-        const double zoom = painter->worldTransform().m11(), scale = text_scale(zoom);
-        painter->save();
-        painter->translate(chip_place(*scene(), curve, chip_radius * scale, zoom));
-        painter->scale(scale, scale);
-        painter->drawEllipse(QPointF(0, 0), chip_radius, chip_radius);
-        painter->setPen(t.on_accent);
-        painter->setFont(small_font());
-        painter->drawText(QRectF(-chip_radius, -chip_radius, 2 * chip_radius, 2 * chip_radius), Qt::AlignCenter,
-                          QString::number(i + 1));
-        painter->restore();
-    }
 }
 
 }  // namespace skippipe

@@ -153,6 +153,8 @@ public:
     bool waits = false;
     /// Where the way from its middle to a place of the scene leaves it.
     QPointF edge_towards(QPointF scene_place) const;
+    /// Whether its area covers a place of the scene.
+    bool covers(QPointF scene_place) const;
     int fault_level = 0;
     bool link_target = false;  ///< a link being drawn would end here
     std::vector<NodeItem*> nodes;
@@ -205,25 +207,6 @@ private:
     RegionItem& region_;
     bool below_ = false, has_handle_;
     int side_ = 0;
-};
-
-/// The place on a hop's way, near its middle, at which a disc of that radius covers the least of nodes and of names,
-/// where the canvas is magnified by `zoom`.
-QPointF chip_place(const QGraphicsScene& scene, const QPainterPath& hop, double radius, double zoom);
-
-/// The way of one microbatch, hop by hop.
-class PathItem final : public QGraphicsItem {
-public:
-    PathItem();
-    QRectF boundingRect() const override { return bounds_; }
-    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
-    void set_way(const std::vector<NodeItem*>& nodes);
-    void follow_nodes() { set_way(nodes_); }
-
-private:
-    std::vector<NodeItem*> nodes_;
-    std::vector<QPointF> places_;
-    QRectF bounds_;
 };
 
 }  // namespace skippipe

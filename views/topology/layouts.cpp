@@ -206,23 +206,28 @@ std::vector<Point> stage_layout(const std::vector<int>& stages) {
     return places;
 }
 
-namespace {
-
-/// From each place to the nearest other one.
-std::vector<double> gaps_to_nearest(const std::vector<Point>& places) {
+std::vector<double> nearest_distances(const std::vector<Point>& places) {
     std::vector<std::size_t> order(places.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return places[a].x < places[b].x; });
     std::vector<double> nearest(places.size(), std::numeric_limits<double>::infinity());
-    for (std::size_t i = 0; i < order.size(); ++i)
-        for (std::size_t k = i + 1; k < order.size(); ++k) {
-            const Point &a = places[order[i]], &b = places[order[k]];
-            if (b.x - a.x > std::max(nearest[order[i]], least_uncovered)) break;
-            const double apart = std::hypot(b.x - a.x, b.y - a.y);
-            for (const std::size_t one : {order[i], order[k]}) nearest[one] = std::min(nearest[one], apart);
-        }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Point& at = places[order[i]];
+        double& least = nearest[order[i]];
+        // To both sides, until they are further away already from left to right.
+        const auto is_beyond = [&](std::size_t k) {
+            const Point& other = places[order[k]];
+            if (std::abs(other.x - at.x) > least) return true;
+            least = std::min(least, std::hypot(other.x - at.x, other.y - at.y));
+            return false;
+        };
+        for (std::size_t k = i + 1; k < order.size() && !is_beyond(k); ++k) {}
+        for (std::size_t k = i; k > 0 && !is_beyond(k - 1); --k) {}
+    }
     return nearest;
 }
+
+namespace {
 
 /// Magnifies places that are on the whole too near for nodes, as degrees are, until most stand apart.
 void magnify_crowded(std::vector<Point>& places, const std::vector<double>& nearest) {
@@ -247,7 +252,7 @@ void magnify_crowded(std::vector<Point>& places, const std::vector<double>& near
 }  // namespace
 
 void spread_crowded(std::vector<Point>& places, bool may_magnify) {
-    const auto nearest = gaps_to_nearest(places);
+    const auto nearest = nearest_distances(places);
     const auto crowded =
         std::count_if(nearest.begin(), nearest.end(), [](double distance) { return distance < least_uncovered; });
     // A few were put there by somebody, who would see them jump.

@@ -18,6 +18,9 @@ inline constexpr double least_distance = 60;
 /// other they are spread. The document stays as it is until something is moved or added.
 std::vector<Point> node_places(const Experiment& experiment);
 
+/// From each place to the nearest other one; infinite where there is none.
+std::vector<double> nearest_distances(const std::vector<Point>& places);
+
 /// Where half of six nodes or more would cover each other: moves these places apart, the first of them stays; where
 /// most would, all are magnified first, unless they stand on a map.
 void spread_crowded(std::vector<Point>& places, bool may_magnify);

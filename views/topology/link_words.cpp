@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include <QGraphicsScene>
+#include <QGraphicsView>
 #include <QPainter>
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/topology/item_marks.h"
 
 namespace skippipe {
 namespace {
-constexpr double words_room = 320, words_height = 60;  // where words are magnified most
+constexpr double words_room = 320, words_height = 140;  // beside a line, where words are magnified most
 constexpr double least_words_zoom = 0.4;
 }  // namespace
 
@@ -43,29 +47,64 @@ void LinkWordsItem::show_links(std::vector<const LinkItem*> links) {
     links_ = std::move(links);
     bounds_ = {};
     for (const auto* link : links_)
-        bounds_ |= QRectF(link->middle() - QPointF(words_room, words_height), QSizeF(2 * words_room, 2 * words_height));
+        bounds_ |= QRectF(link->line().p1(), link->line().p2())
+                       .normalized()
+                       .adjusted(-words_room, -words_height, words_room, words_height);
     update();
+}
+
+/// On the line or beside it, near its middle, where it covers the least of nodes and of names.
+QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
+    const double scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
+    const QRectF words = QFontMetrics(small_font()).boundingRect(QRect(), Qt::AlignCenter, words_of(link));
+    const QSizeF size = words.adjusted(-5, -2, 5, 2).size() * scale;
+    const QLineF& line = link.line();
+    std::vector<QPointF> places;
+    constexpr double shares[] = {0.5, 0.4, 0.6, 0.3, 0.7};
+    const bool has_badge = link.fault_level > 0 || link.fails;  // in the middle
+    for (const double share : shares) places.push_back(line.pointAt(share) + QPointF(0, has_badge ? 20 * scale : 0));
+    if (line.length() > 0) {
+        const QPointF across(-line.dy() / line.length(), line.dx() / line.length());
+        const double away = std::abs(across.x()) * size.width() / 2 + std::abs(across.y()) * size.height() / 2 + 6;
+        for (const double share : shares)
+            for (const double side : {away, -away}) places.push_back(line.pointAt(share) + side * across);
+    }
+    QRectF box({}, size);
+    const auto around = [&](QPointF place) {
+        box.moveCenter(place);
+        return box;
+    };
+    // Where it is in sight, if anywhere.
+    if (const auto views = scene()->views(); !views.isEmpty()) {
+        const QRectF seen = views.front()->mapToScene(views.front()->viewport()->rect()).boundingRect();
+        std::vector<QPointF> in_sight;
+        std::copy_if(places.begin(), places.end(), std::back_inserter(in_sight),
+                     [&](QPointF place) { return seen.contains(around(place)); });
+        if (!in_sight.empty()) places = std::move(in_sight);
+    }
+    return around(quietest_place(*scene(), places, size, zoom));
+}
+
+QString LinkWordsItem::words_of(const LinkItem& link) {
+    return link.critical ? link.words + '\n' + critical_words(link.critical_share) : link.words;
 }
 
 void LinkWordsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    const double zoom = painter->worldTransform().m11();
+    const double zoom = painter->worldTransform().m11(), scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
     for (const auto* link : links_) {
+        const QRectF there = box_of(*link, zoom);
         painter->save();
-        painter->translate(link->middle());
-        const double scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
+        painter->translate(there.center());
         painter->scale(scale, scale);
         painter->setFont(small_font());
-        const QString words = link->critical ? link->words + '\n' + critical_words(link->critical_share) : link->words;
-        QRectF box =
-            QRectF(painter->fontMetrics().boundingRect(QRect(), Qt::AlignCenter, words)).adjusted(-5, -2, 5, 2);
-        // Beside the badges that may stand on the line.
-        box.moveCenter(QPointF(0, link->fault_level > 0 || link->fails ? 20 : 0));
+        QRectF box({}, there.size() / scale);
+        box.moveCenter({});
         painter->setPen(QPen(link->isSelected() ? t.accent : t.line, 1));
         painter->setBrush(t.surface);
         painter->drawRoundedRect(box, size::radius, size::radius);
         painter->setPen(t.text);
-        painter->drawText(box, Qt::AlignCenter, words);
+        painter->drawText(box, Qt::AlignCenter, words_of(*link));
         painter->restore();
     }
 }

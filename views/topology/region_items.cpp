@@ -120,6 +120,12 @@ QPointF RegionItem::edge_towards(QPointF scene_place) const {
     return pos() + way * (in / length);
 }
 
+bool RegionItem::covers(QPointF scene_place) const {
+    const QPointF place = scene_place - pos();
+    return folded_ ? std::hypot(place.x(), place.y()) < folded_radius_px * pixel_
+                   : distance_to(hull_, place) < region_margin;
+}
+
 void RegionItem::follow_area() {
     for (auto* link : links) link->follow_ends();
     if (folded_)

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include <QGraphicsSceneHelpEvent>
@@ -170,40 +169,6 @@ void TopologyScene::move_to_document() {
     link_words_->follow_links();
     setSceneRect(sceneRect() |
                  itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
-}
-
-/// A region's name stands where it covers the least of other regions' nodes, their names and other regions' names.
-void TopologyScene::place_labels() {
-    std::vector<std::pair<QRectF, const RegionItem*>> taken;
-    for (const auto& [id, item] : nodes_) {
-        const QPointF at = item->pos();
-        const double half =
-            std::max(node_radius, QFontMetrics(small_font()).horizontalAdvance(QString::fromStdString(id)) / 2.0);
-        taken.emplace_back(QRectF(at.x() - half, at.y() - node_radius, 2 * half, 2 * node_radius + 15), item->region);
-    }
-    const auto covered = [&](const RegionItem& region) {
-        const QRectF box = region.label->words_and_handle_box();
-        double area = 0;
-        for (const auto& [other, of] : taken)
-            if (of != &region && other.intersects(box)) {
-                const QRectF both = other & box;
-                area += both.width() * both.height();
-            }
-        return area;
-    };
-    constexpr std::pair<bool, int> places[] = {{false, 0}, {true, 0}, {false, -1}, {false, 1}, {true, -1}, {true, 1}};
-    for (auto& [id, region] : regions_) {
-        double least = std::numeric_limits<double>::infinity();
-        std::pair<bool, int> best;
-        for (const auto& place : places) {
-            region->label->set_place(place.first, place.second);
-            const double area = covered(*region);
-            if (area < least) least = area, best = place;
-            if (area == 0) break;
-        }
-        region->label->set_place(best.first, best.second);
-        taken.emplace_back(region->label->words_and_handle_box(), region);
-    }
 }
 
 void TopologyScene::show_faults() {

@@ -12,6 +12,7 @@
 #include "core/planner/plan/plan.h"
 #include "views/topology/items.h"
 #include "views/topology/link_words.h"
+#include "views/topology/path_item.h"
 #include "views/topology/reduction_item.h"
 #include "views/topology/traffic_item.h"
 
@@ -66,8 +67,10 @@ public:
     RegionItem* region_at(QPointF place) const;
     /// Round all nodes and regions.
     QRectF things_box() const;
-    /// The way of the selected microbatch; empty where none is selected.
-    QRectF way_box() const { return way_->boundingRect(); }
+    /// The way of the selected microbatch.
+    PathItem& way() { return *way_; }
+    /// Round it; empty where none is selected.
+    QRectF way_box() const { return way_->nodes_box(); }
     /// Names of regions that are not folded, with their rings, where the canvas is magnified by `zoom`.
     QRectF names_box(double zoom) const;
     /// Where each node stands, with its stage; -1: none.

@@ -2,6 +2,7 @@
 // Regions that are shown as one disc: by hand, or because their nodes would be dots.
 #include <algorithm>
 
+#include "views/topology/item_marks.h"
 #include "views/topology/scene.h"
 
 namespace skippipe {
@@ -30,8 +31,10 @@ bool TopologyScene::has_folded() const {
 
 void TopologyScene::follow_zoom(double zoom) {
     if (zoom == zoom_) return;
+    const double before = text_scale(zoom_);
     zoom_ = zoom;
     show_folded();
+    if (text_scale(zoom) != before) place_labels();
     place_far_names();
 }
 

@@ -91,10 +91,13 @@ void TopologyScene::drag_nodes(QPointF to, bool snap) {
         const QPointF at = drag_grip_ + moved;
         moved = QPointF(std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid) - drag_grip_;
     }
-    for (auto& [item, place] : drag_places_) {
-        item->setPos(place + moved);
-        if (item->type() == region_item) static_cast<RegionItem*>(item)->follow_nodes();
-    }
+    std::set<RegionItem*> moving;  // follow once, not with each of their nodes
+    for (auto& [item, place] : drag_places_)
+        if (auto* region =
+                item->type() == region_item ? static_cast<RegionItem*>(item) : static_cast<NodeItem*>(item)->region)
+            region->waits = true, moving.insert(region);
+    for (auto& [item, place] : drag_places_) item->setPos(place + moved);
+    for (auto* region : moving) region->waits = false, region->follow_nodes();
     way_->follow_nodes();
     reduction_->follow_nodes();
     link_words_->follow_links();

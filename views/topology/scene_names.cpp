@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names of nodes in a picture that is too small for all of them: those that cover nothing.
+// Where names stand: of regions, and of nodes in a picture that is too small for all of them.
 #include <algorithm>
+#include <limits>
 #include <vector>
-
-#include <QFontMetrics>
 
 #include "views/theme/theme.h"
 #include "views/topology/item_marks.h"
@@ -16,7 +15,53 @@ constexpr double least_named_zoom = 0.12;  // where nodes are five pixels
 constexpr std::size_t most_named = 100;
 constexpr double name_edge = 1;  // pixels between a name and what it must not touch
 
+/// How much of a box an area covers.
+double covered_by(const RegionItem& region, const QRectF& box) {
+    if (!region.sceneBoundingRect().intersects(box)) return 0;
+    constexpr int across = 8, down = 4;
+    int covered = 0;
+    for (int x = 0; x <= across; ++x)
+        for (int y = 0; y <= down; ++y)
+            covered += region.covers({box.x() + box.width() * x / across, box.y() + box.height() * y / down}) ? 1 : 0;
+    return area_of(box) * covered / ((across + 1) * (down + 1));
+}
+
 }  // namespace
+
+/// A region's name stands where it covers the least of other regions, of their nodes and of all names.
+void TopologyScene::place_labels() {
+    struct Taken {
+        QRectF box;
+        const RegionItem* of;
+    };
+    std::vector<Taken> taken;
+    for (const auto& [id, item] : nodes_) {
+        taken.push_back({item->shape().boundingRect().translated(item->pos()), item->region});
+        taken.push_back({item->name_box(zoom_), item->region});
+    }
+    const auto covered = [&](const RegionItem& region) {
+        const QRectF box = region.label->words_and_handle_box(zoom_);
+        double area = 0;
+        for (const auto& other : taken)
+            if (other.of != &region) area += area_of(other.box & box);
+        for (const auto& [id, other] : regions_)
+            if (other != &region) area += covered_by(*other, box);
+        return area;
+    };
+    constexpr std::pair<bool, int> places[] = {{false, 0}, {true, 0}, {false, -1}, {false, 1}, {true, -1}, {true, 1}};
+    for (auto& [id, region] : regions_) {
+        double least = std::numeric_limits<double>::infinity();
+        std::pair<bool, int> best;
+        for (const auto& place : places) {
+            region->label->set_place(place.first, place.second);
+            const double area = covered(*region);
+            if (area < least) least = area, best = place;
+            if (area == 0) break;
+        }
+        region->label->set_place(best.first, best.second);
+        taken.push_back({region->label->words_and_handle_box(zoom_), region});
+    }
+}
 
 void TopologyScene::place_far_names() {
     if (editable_) return;  // folded regions have names there

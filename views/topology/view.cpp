@@ -431,6 +431,7 @@ void TopologyView::add_reduction_entry(const Selection& subject, QMenu& menu) {
 /// What is drawn of the selected stage, on a ground of its own.
 void TopologyView::draw_reduction_words(QPainter* painter) {
     words_shown_ = scene_.reduction_words();
+    words_box_ = {};
     if (words_shown_.isEmpty()) return;
     painter->save();
     painter->resetTransform();
@@ -444,6 +445,7 @@ void TopologyView::draw_reduction_words(QPainter* painter) {
     QString words = words_shown_;
     QRect box = place(words);
     if (nodes_below(box) > 0) box = place(words = scene_.reduction_in_short());
+    words_box_ = box;
     painter->setPen(QPen(theme().line, 1));
     painter->setBrush(theme().surface_2);
     painter->drawRoundedRect(box, size::radius, size::radius);
@@ -453,8 +455,15 @@ void TopologyView::draw_reduction_words(QPainter* painter) {
     painter->restore();
 }
 
-/// The corner of the view in which a box covers the fewest nodes.
-QRect TopologyView::quietest_corner(QSize box) const {
+/// The corner of the view in which a box covers nothing that lies over the canvas, but for `own`, and the fewest nodes.
+QRect TopologyView::quietest_corner(QSize box, const QWidget* own) const {
+    constexpr qsizetype as_many_nodes = 1'000;
+    const auto over = [&](const QRect& there) {
+        const auto parts = viewport()->findChildren<QWidget*>(Qt::FindDirectChildrenOnly);
+        return std::count_if(parts.begin(), parts.end(), [&](const QWidget* part) {
+            return part != own && part->isVisible() && part->geometry().intersects(there);
+        });
+    };
     const int right = viewport()->width() - size::gap - box.width(),
               bottom = viewport()->height() - size::gap - box.height();
     QRect best;
@@ -462,7 +471,7 @@ QRect TopologyView::quietest_corner(QSize box) const {
     for (const QPoint corner :
          {QPoint(size::gap, bottom), QPoint(size::gap, size::gap), QPoint(right, bottom), QPoint(right, size::gap)}) {
         const QRect there(corner, box);
-        const auto covered = nodes_below(there);
+        const auto covered = nodes_below(there) + as_many_nodes * over(there);
         if (covered < least) best = there, least = covered;
     }
     return best;

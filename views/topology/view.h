@@ -29,6 +29,8 @@ public:
 
     TopologyScene& scene_model() { return scene_; }
     const TopologyScene& scene_model() const { return scene_; }
+    /// What the words about the selected stage's reduction took of the view when it was drawn; empty: there were none.
+    QRect reduction_words_box() const { return words_box_; }
     /// Everything in sight.
     void fit();
     /// The way of the selected microbatch; everything where none is selected.
@@ -135,7 +137,7 @@ private:
     };
     void draw_still(Still& still);
     void draw_reduction_words(QPainter* painter);
-    QRect quietest_corner(QSize box) const;
+    QRect quietest_corner(QSize box, const QWidget* own = nullptr) const;
     qsizetype nodes_below(const QRect& box) const;
 
     Document& document_;
@@ -146,6 +148,7 @@ private:
     QTimer sharp_again_;
     QThreadPool layouts_;
     std::optional<Still> still_;
+    QRect words_box_;
     QString words_shown_;  ///< of the selected stage's reduction
     QPoint pan_from_;
     QSize fitted_size_;  ///< of the viewport when all was brought into sight; empty: not yet

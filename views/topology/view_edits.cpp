@@ -101,7 +101,7 @@ void TopologyView::place_hops_note() {
     if (hops_ == nullptr) return;
     const auto& t = document_.experiment().topology;
     hops_->setVisible(!t.hop_matrix_s.empty() && t.links.empty() && t.nodes.size() > 1);
-    hops_->setGeometry(quietest_corner(hops_->sizeHint()));
+    hops_->setGeometry(quietest_corner(hops_->sizeHint(), hops_));
 }
 
 void TopologyView::add_regions(int regions) {
