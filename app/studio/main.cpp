@@ -47,7 +47,8 @@ void describe(CLI::App& app, Options& o) {
     });
     app.add_option(
         "--select", o.select,
-        "What the screenshot selects: node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
+        "What the screenshot selects: node:NAME, region:NAME, link:FROM->TO, stage:NUMBER, microbatch:NUMBER, "
+        "reduction, runs:1,2, "
         "find:WORDS, tab:NAME, vary:FIELD=VALUES, menu:WORDS or context:NODE, several of them with ; between");
     app.add_option("--report", o.report, "Write a report of --runs into this file, .html or .pdf, without a display");
     app.add_option("--runs", o.runs, "Runs of the report, the baseline first, as 3,1,2")->delimiter(',');

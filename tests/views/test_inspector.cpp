@@ -11,8 +11,10 @@
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
+#include "views/inspector/prose_edit.h"
 #include "views/theme/brief_combo.h"
 #include "views/theme/elided_edit.h"
+#include "views/theme/numbers.h"
 #include "views/topology/edits.h"
 
 using namespace skippipe;
@@ -116,7 +118,7 @@ private Q_SLOTS:
         QVERIFY(idle != nullptr && idle->isHidden());
         inspector.show_idle({.idle_s = {{"node-1", 0.41}}, .iteration_s = 1.2});
         QVERIFY(!idle->isHidden() && idle->isEnabled());
-        QCOMPARE(QString(idle->text()).replace(QChar(0x2009), ' '), QString("34.2 %\n(410 ms of 1.20 s)"));
+        QCOMPARE(QString(idle->text()).replace(QChar(0x2009), ' '), QString("34.2 %, 410 ms"));
         inspector.show_idle({.idle_s = {{"node-1", 0.41}}, .iteration_s = 1.2, .is_outdated = true});
         QVERIFY2(!idle->isEnabled(), "pale");
         inspector.show_idle({});
@@ -450,6 +452,111 @@ private Q_SLOTS:
         QVERIFY2(words().startsWith("Nodes none yet"), qPrintable(words()));
         document.edit("Hop times", [](Experiment& changed) { changed.topology.hop_matrix_s = {{0.0}}; });
         QVERIFY2(!words().contains("Inside"), qPrintable(words()));
+    }
+
+    /// A link says what an iteration of the plan sends over it, each way, and leads to who sends it.
+    void a_link_tells_what_the_plan_sends() {
+        Document document;
+        Experiment e;
+        for (int i = 0; i < 2; ++i) {
+            add_region(e, {300.0 * i, 0});
+            add_node(e, {300.0 * i, 0}, "region-" + std::to_string(i + 1));
+        }
+        add_link(e, "region-1", "region-2");
+        e.pipeline.stages = 2;
+        e.pipeline.skip_ratio = 0;
+        e.pipeline.microbatches = 3;
+        e.pipeline.planner = "gpipe";
+        document.start_new(e);
+        QVERIFY(!has_errors(document.faults()));
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        const auto words = [&](const char* name) {
+            auto* label = inspector.widget()->findChild<QLabel*>(name);
+            QTextDocument text;
+            text.setHtml(label == nullptr ? QString() : label->text());
+            return text.toPlainText().simplified();
+        };
+        selection.select({.links = {{"region-1", "region-2"}}});
+        QCOMPARE(words("link_ends"), QString("region-1 and region-2, both ways"));
+        QVERIFY2(words("link_facts").contains("appears here"), qPrintable(words("link_facts")));
+
+        const std::shared_ptr<const PlanOutcome> plan = make_plan(e, *planners_.find("gpipe"), request_for(e));
+        QVERIFY(plan->has_plan && plan->timeline.complete);
+        double bytes = 0, busy_s = 0;
+        for (const auto& span : plan->timeline.spans)
+            if (is_transfer(span.kind) && span.node == 0)
+                bytes += span.bytes, busy_s += span.bytes / e.topology.links[0].bandwidth_bytes_per_s;
+        QVERIFY(bytes > 0);
+        const auto plain = [](QString text) { return text.replace(QChar(0x2009), ' '); };
+        inspector.show_links({plan, explain_outcome(*plan, {}), false});
+        const QString said = words("link_facts");
+        for (const QString& part :
+             {QString("To region-2 3 activations, 3 gradients, %1 busy %2")
+                  .arg(plain(quantity(bytes, "B")), plain(percent(busy_s / plan->timeline.iteration_s))),
+              QString("To region-1 3 activations"), QString("Between node-1 → node-2 6×"),
+              QString("of it, the most of all links"), QString("Microbatches 0, 1, 2")})
+            QVERIFY2(said.contains(part), qPrintable(said + "\n" + part));
+        inspector.show_links({plan, nullptr, true});
+        auto* facts = inspector.widget()->findChild<QLabel*>("link_facts");
+        QVERIFY2(!facts->isEnabled() && !words("link_facts").contains("Critical"), "of another state: pale");
+        Q_EMIT facts->linkActivated("microbatch:2");
+        QTRY_COMPARE(selection.now(), (Selection{.microbatch = 2}));
+        selection.select({.links = {{"region-1", "region-2"}}});
+        Q_EMIT inspector.widget()->findChild<QLabel*>("link_ends")->linkActivated("region:region-2");
+        QTRY_COMPARE(selection.now(), (Selection{.regions = {"region-2"}}));
+        // Without paths over it nothing goes, but for what sums gradients.
+        auto idle = std::make_shared<PlanOutcome>(*plan);
+        std::erase_if(idle->timeline.spans, [](const Span& span) { return is_on_line(span.kind); });
+        selection.select({.links = {{"region-1", "region-2"}}});
+        inspector.show_links({idle, nullptr, false});
+        QVERIFY2(words("link_facts").endsWith("nothing goes over it"), qPrintable(words("link_facts")));
+    }
+
+    /// The first lines of what an experiment asks, all of them in its tip and while somebody is in it.
+    void a_description_is_read_whole() {
+        Document document;
+        Experiment e;
+        e.description =
+            "Twenty nodes in twelve cities train a small model; every microbatch skips two of six stages. "
+            "Links were measured between regions of a cloud, speeds of the nodes are made up, all a little "
+            "different, so that planners have something to do.";
+        document.start_new(e);
+        SelectionModel selection;
+        FailureEditor failures(document, selection);
+        Inspector inspector(document, selection, failures, planners_);
+        inspector.resize(320, 700);
+        inspector.show();
+        inspector.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&inspector));
+        const auto prose = [&] { return inspector.widget()->findChild<ProseEdit*>("description"); };
+        QVERIFY(prose() != nullptr);
+        inspector.widget()->findChild<QLineEdit*>("seed")->setFocus();
+        QTRY_COMPARE(prose()->seen_lines().size(), qsizetype{3});
+        QVERIFY(prose()->seen_lines().last().endsWith(QChar(0x2026)));
+        QCOMPARE(prose()->toolTip(), QString::fromStdString(e.description));
+        const int low = prose()->height();
+        QVERIFY2(prose()->width() > inspector.widget()->width() * 3 / 4, "it is wide");
+        prose()->setFocus();
+        QVERIFY2(prose()->height() > 5 * low / 3, "all of it");
+        QTest::keyClicks(prose(), "New. ");
+        QTest::keyClick(prose(), Qt::Key_Escape);
+        QCOMPARE(prose()->toPlainText(), QString::fromStdString(e.description));
+        prose()->selectAll();
+        QTest::keyClicks(prose(), "Short");
+        QCOMPARE(document.experiment().description, e.description);
+        QTest::keyClick(prose(), Qt::Key_Return);
+        QCOMPARE(document.experiment().description, std::string("Short"));
+        QTest::keyClicks(prose(), "er");
+        QTest::keyClick(prose(), Qt::Key_Tab);
+        QVERIFY(!prose()->hasFocus());
+        QCOMPARE(document.experiment().description.size(), std::string("Shorter").size());
+        QTRY_COMPARE(prose()->seen_lines().size(), qsizetype{1});
+        QVERIFY(prose()->height() < low);
+        document.undo_stack().undo();
+        document.undo_stack().undo();
+        QCOMPARE(prose()->toPlainText(), QString::fromStdString(e.description));
     }
 
     void labels_say_what_a_field_is() {

@@ -313,12 +313,27 @@ void FormRows::replace_editor(const std::string& key, QWidget* own) {
     const int row = row_of(key);
     if (row < 0) return;
     QWidget* before = rows_->itemAt(row, QFormLayout::FieldRole)->widget();
-    own->setProperty(help_property, editor(key)->property(help_property));
     if (auto* label = qobject_cast<QLabel*>(rows_->itemAt(row, QFormLayout::LabelRole)->widget())) label->setBuddy(own);
+    take_place_of(key, own);
     rows_->removeWidget(before);
     rows_->setWidget(row, QFormLayout::FieldRole, own);
-    editors_[key] = own;
     delete before;
+}
+
+void FormRows::replace_row(const std::string& key, QWidget* own) {
+    const int row = row_of(key);
+    if (row < 0) return;
+    take_place_of(key, own);
+    rows_->removeRow(row);
+    rows_->insertRow(row, own);
+}
+
+void FormRows::take_place_of(const std::string& key, QWidget* own) {
+    const QWidget* before = editor(key);
+    own->setProperty(help_property, before->property(help_property));
+    own->setAccessibleName(before->accessibleName());
+    own->setAccessibleDescription(before->accessibleDescription());
+    editors_[key] = own;
 }
 
 void FormRows::add_note(QWidget* note, const std::string& below) {

@@ -51,6 +51,8 @@ public:
     QString shown_value(const std::string& key) const;
     /// That field is edited by this instead, which follows its value by itself.
     void replace_editor(const std::string& key, QWidget* own);
+    /// The same without a name beside it, across all of the form.
+    void replace_row(const std::string& key, QWidget* own);
     /// Property of an editor: what its field means and may be, in words.
     static constexpr const char* help_property = "help";
     /// The editor of a field; null where it has none.
@@ -68,6 +70,7 @@ private:
     void add_fault_line(const char* key);
     QWidget* with_chooser(const char* key, QLineEdit* line);
     QWidget* label(const char* key, const Info& info, QWidget* editor);
+    void take_place_of(const std::string& key, QWidget* own);
     /// Of that field; -1: it has none.
     int row_of(const std::string& key) const;
     QFormLayout* rows_;

@@ -19,6 +19,7 @@
 #include "core/experiment/presets.h"
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
+#include "views/inspector/prose_edit.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -188,8 +189,7 @@ void Inspector::show_stages(std::map<std::string, ServedStage> stages) {
 QString PlanIdle::words(const std::string& node) const {
     const auto found = idle_s.find(node);
     if (found == idle_s.end() || !(iteration_s > 0)) return {};
-    return QObject::tr("%1\n(%2 of %3)")
-        .arg(percent(found->second / iteration_s), duration(found->second), duration(iteration_s));
+    return QObject::tr("%1, %2").arg(percent(found->second / iteration_s), duration(found->second));
 }
 
 void Inspector::show_idle(PlanIdle idle) {
@@ -288,7 +288,9 @@ QToolButton* Inspector::section(const QString& name, QWidget* content, bool open
 
 void Inspector::show_experiment() {
     column_->addWidget(words_label(tr("Experiment"), "heading"));
-    column_->addWidget(new Form<Experiment>(document_, "experiment", [](auto& e) { return &e; }, {"name"}));
+    auto* experiment = new Form<Experiment>(document_, "experiment", [](auto& e) { return &e; }, {"name"});
+    experiment->replace_row("description", description());
+    column_->addWidget(experiment);
     show_pipeline();
     show_constraints();
     show_model();
@@ -312,6 +314,19 @@ void Inspector::show_experiment() {
             false);
     section(tr("Prices"), new Form<Prices>(document_, "prices", [](auto& e) { return &e.prices; }), false);
     show_failures();
+}
+
+QWidget* Inspector::description() {
+    auto* prose = new ProseEdit;
+    prose->setObjectName("description");
+    prose->setPlaceholderText(tr("What it asks, for people"));
+    const auto follow = [this, prose] { prose->show_text(QString::fromStdString(document_.experiment().description)); };
+    connect(&document_, &Document::changed, prose, follow);
+    connect(prose, &ProseEdit::entered, this, [this](const QString& text) {
+        document_.edit(tr("Description"), [&](Experiment& e) { e.description = text.toStdString(); });
+    });
+    follow();
+    return prose;
 }
 
 /// What most experiments set; the rest folded below, with how much of it is set.

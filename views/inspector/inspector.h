@@ -16,6 +16,7 @@
 #include "views/document/selection_model.h"
 #include "views/failures/failure_editor.h"
 #include "views/inspector/applying.h"
+#include "views/inspector/link_facts.h"
 #include "views/inspector/memory_bar.h"
 #include "views/timeline/details.h"
 
@@ -29,7 +30,7 @@ struct PlanIdle {
     double iteration_s = 0;    ///< 0: there is no plan that comes to its end
     bool is_outdated = false;  ///< of the experiment before the last edit
     bool operator==(const PlanIdle&) const = default;
-    /// "34 %", below it "(0.41 s of 1.20 s)"; empty where nothing is known of the node.
+    /// "34 %, 0.41 s"; empty where nothing is known of the node.
     QString words(const std::string& node) const;
 };
 
@@ -66,6 +67,8 @@ public:
     void show_idle(PlanIdle idle);
     /// What stages and microbatches are told of.
     void show_iteration(PlannedIteration iteration);
+    /// What links are told of.
+    void show_links(PlannedLinks links);
     /// What the field that has the keys means and may be, at the lower edge.
     const QLabel& help() const { return *help_; }
 
@@ -73,6 +76,7 @@ Q_SIGNALS:
     void stages_shown();
     void idle_shown();
     void iteration_shown();
+    void links_shown();
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -83,6 +87,8 @@ private:
     void show_experiment();
     void show_node(const std::string& id);
     void show_link(const LinkKey& key);
+    void show_link_facts(const LinkKey& key);
+    QLabel* facts_label(const QString& name, const QString& title);
     void show_region(const std::string& id);
     void show_region_facts(const std::string& id);
     void show_many();
@@ -90,6 +96,7 @@ private:
     void show_failure(std::size_t index);
     void show_recovery();
     QWidget* skip_slider();
+    QWidget* description();
     void show_memory(FormRows& form, const std::string& id);
     void show_values_in_force(FormRows& form, const std::string& id);
     void show_facts(const Selection& selected);
@@ -119,6 +126,7 @@ private:
     std::map<std::string, ServedStage> stages_;
     PlanIdle idle_;
     PlannedIteration iteration_;
+    PlannedLinks links_;
     QLabel* help_;
     std::set<std::string> marked_;  ///< pointers of faults that fields show
 };

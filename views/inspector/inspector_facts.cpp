@@ -87,14 +87,28 @@ void Inspector::show_iteration(PlannedIteration iteration) {
     Q_EMIT iteration_shown();
 }
 
+/// Rich text below what is there, whose links select what they name.
+QLabel* Inspector::facts_label(const QString& name, const QString& title) {
+    auto* facts = words_label({}, "");
+    facts->setObjectName(name);
+    facts->setAccessibleName(title);
+    facts->setTextFormat(Qt::RichText);
+    facts->setTextInteractionFlags(Qt::TextBrowserInteraction);
+    connect(facts, &QLabel::linkActivated, this, &Inspector::follow_fact, Qt::QueuedConnection);
+    column_->addWidget(facts);
+    return facts;
+}
+
+void Inspector::show_links(PlannedLinks links) {
+    if (links == links_) return;
+    links_ = std::move(links);
+    Q_EMIT links_shown();
+}
+
 void Inspector::show_facts(const Selection& selected) {
     const auto add = [this](const QString& title, const QString& name, auto details) {
         column_->addWidget(words_label(title, "heading"));
-        auto* facts = words_label({}, "");
-        facts->setObjectName(name);
-        facts->setAccessibleName(title);
-        facts->setTextFormat(Qt::RichText);
-        facts->setTextInteractionFlags(Qt::TextBrowserInteraction);
+        auto* facts = facts_label(name, title);
         const auto say = [this, facts, details] {
             facts->setEnabled(!iteration_.is_outdated);
             if (iteration_.lanes == nullptr) return facts->setText(tr("What the plan makes of it appears here"));
@@ -104,8 +118,6 @@ void Inspector::show_facts(const Selection& selected) {
         };
         connect(this, &Inspector::iteration_shown, facts, say);
         connect(&document_, &Document::changed, facts, say);  // sizes change without a new plan
-        connect(facts, &QLabel::linkActivated, this, &Inspector::follow_fact, Qt::QueuedConnection);
-        column_->addWidget(facts);
         say();
     };
     if (selected.stage)
@@ -132,6 +144,7 @@ void Inspector::follow_fact(const QString& link) {
     const QString kind = link.section(':', 0, 0), of = link.section(':', 1);
     Selection wanted;
     if (kind == QStringLiteral("node")) wanted.nodes = {of.toStdString()};
+    if (kind == QStringLiteral("region")) wanted.regions = {of.toStdString()};
     if (kind == QStringLiteral("microbatch")) wanted.microbatch = of.toInt();
     const auto& links = document_.experiment().topology.links;
     if (const auto number = of.toULongLong(); kind == QStringLiteral("link") && number < links.size())

@@ -118,25 +118,25 @@ void Inspector::show_region(const std::string& id) {
 }
 
 void Inspector::show_region_facts(const std::string& id) {
-    auto* facts = words_label({}, "");
-    facts->setObjectName("region_facts");
-    facts->setAccessibleName(tr("Nodes and links of the region"));
-    facts->setTextFormat(Qt::RichText);
-    facts->setTextInteractionFlags(Qt::TextBrowserInteraction);
+    auto* facts = facts_label("region_facts", tr("Nodes and links of the region"));
     const auto say = [this, id, facts] { facts->setText(region_facts(document_.experiment(), id, stages_)); };
     connect(&document_, &Document::changed, facts, say);
     connect(this, &Inspector::stages_shown, facts, say);
-    connect(facts, &QLabel::linkActivated, this, &Inspector::follow_fact, Qt::QueuedConnection);
-    column_->addWidget(facts);
     say();
 }
 
 void Inspector::show_link(const LinkKey& key) {
     column_->addWidget(words_label(tr("Link"), "heading"));
-    column_->addWidget(words_label(QString::fromStdString(key.from + " to " + key.to), "secondary"));
     const auto locate = [key](auto& e) {
         return find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
     };
+    auto* ends = facts_label("link_ends", tr("Ends of the link"));
+    const auto name_ends = [this, locate, ends] {
+        const Experiment& e = document_.experiment();
+        if (const auto* link = locate(e)) ends->setText(link_ends(e, *link));
+    };
+    connect(&document_, &Document::changed, ends, name_ends);
+    name_ends();
     auto* form = new Form<Link>(document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
                                 locate, {"from", "to"});
     auto* words = words_label({}, "small");  // the field has the exact number of bytes
@@ -149,6 +149,22 @@ void Inspector::show_link(const LinkKey& key) {
     say();
     form->add_note(words, "bandwidth_bytes_per_s");
     column_->addWidget(form);
+    show_link_facts(key);
+}
+
+void Inspector::show_link_facts(const LinkKey& key) {
+    auto* facts = facts_label("link_facts", tr("What the plan sends over the link"));
+    const auto say = [this, key, facts] {
+        const Experiment& e = document_.experiment();
+        const auto* link =
+            find_part(e.topology.links, [&](const Link& l) { return l.from == key.from && l.to == key.to; });
+        if (link == nullptr) return;
+        facts->setText(link_facts(e, *link, links_));
+        facts->setEnabled(!links_.is_outdated);
+    };
+    connect(&document_, &Document::changed, facts, say);
+    connect(this, &Inspector::links_shown, facts, say);
+    say();
 }
 
 void Inspector::show_many() {

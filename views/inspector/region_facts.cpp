@@ -6,26 +6,17 @@
 
 #include <QStringList>
 
+#include "views/inspector/fact_rows.h"
 #include "views/theme/numbers.h"
-#include "views/theme/theme.h"
 
 namespace skippipe {
 namespace {
-
-QString anchor(const QString& target, const QString& words) {
-    return QStringLiteral("<a href=\"%1\" style=\"color:%2;text-decoration:none\">%3</a>")
-        .arg(target.toHtmlEscaped(), theme().accent.name(), words.toHtmlEscaped());
-}
-
-QString quiet(const QString& words) {
-    return QStringLiteral("<span style=\"color:%1\">%2</span>").arg(theme().text_2.name(), words);
-}
 
 QString nodes_words(const Experiment& e, const std::string& region, const std::map<std::string, ServedStage>& served) {
     QStringList nodes;
     for (const auto& node : e.topology.nodes) {
         if (node.region != region) continue;
-        const QString id = QString::fromStdString(node.id), named = anchor("node:" + id, id);
+        const QString id = QString::fromStdString(node.id), named = fact_anchor("node:" + id, id);
         const auto serves = served.find(node.id);
         nodes << (serves == served.end() ? named
                                          : named + unbroken(QObject::tr(" at stage %1").arg(serves->second.stage)));
@@ -50,34 +41,27 @@ QString link_row(std::size_t number, const Link& link, const std::string& region
     const QString other = QString::fromStdString(leaves ? link.to : link.from);
     const QString words = link.both_ways ? other : (leaves ? QObject::tr("to %1") : QObject::tr("from %1")).arg(other);
     return QStringLiteral("<tr><td>%1</td><td align=\"right\">%2</td><td align=\"right\">%3</td></tr>")
-        .arg(anchor(QStringLiteral("link:%1").arg(number), words), duration(link.latency_s),
+        .arg(fact_anchor(QStringLiteral("link:%1").arg(number), words), duration(link.latency_s),
              quantity(8 * link.bandwidth_bytes_per_s, "bit/s"));
-}
-
-QString row(const QString& name, const QString& words) {
-    return QStringLiteral("<tr><td width=\"28%\">%1</td><td>%2</td></tr>").arg(quiet(name), words);
 }
 
 }  // namespace
 
 QString region_facts(const Experiment& experiment, const std::string& region,
                      const std::map<std::string, ServedStage>& served) {
-    constexpr QChar thin_space(0x2009), no_break_space(0x00A0);  // rich text breaks lines at the thin one
     const auto& t = experiment.topology;
-    const QString table = QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\">");
-    QString html = table + row(QObject::tr("Nodes"), nodes_words(experiment, region, served));
+    QString html = fact_table_begin() + fact_row(QObject::tr("Nodes"), nodes_words(experiment, region, served));
     if (t.hop_matrix_s.empty())
-        html += row(QObject::tr("Inside"),
-                    QObject::tr("%1, %2").arg(duration(t.within_region.latency_s),
-                                              quantity(8 * t.within_region.bandwidth_bytes_per_s, "bit/s")));
-    html += "</table>";
-    if (const auto links = links_of(t, region); !links.empty()) {
-        html += table + QStringLiteral("<tr><td colspan=\"3\">%1</td></tr>")
-                            .arg(quiet(QObject::tr("Linked to, the nearest first")));
-        for (const auto number : links) html += link_row(number, t.links[number], region);
-        html += "</table>";
-    }
-    return html.replace(thin_space, no_break_space);
+        html += fact_row(QObject::tr("Inside"),
+                         QObject::tr("%1, %2").arg(duration(t.within_region.latency_s),
+                                                   quantity(8 * t.within_region.bandwidth_bytes_per_s, "bit/s")));
+    html = fact_table_end(html);
+    const auto links = links_of(t, region);
+    if (links.empty()) return html;
+    html += fact_table_begin() + QStringLiteral("<tr><td colspan=\"3\">%1</td></tr>")
+                                     .arg(quiet_words(QObject::tr("Linked to, the nearest first")));
+    for (const auto number : links) html += link_row(number, t.links[number], region);
+    return fact_table_end(html);
 }
 
 }  // namespace skippipe

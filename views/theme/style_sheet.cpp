@@ -44,9 +44,9 @@ QPushButton[role="link"]:focus { border: 1px solid @accent; }
 QComboBox, QSpinBox, QDoubleSpinBox { color: @text; }
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit { background: @surface; border: 1px solid @line;
   border-radius: 4px; padding: 0 8px; min-height: 26px; selection-background-color: @accent; selection-color: @onaccent; }
-QPlainTextEdit { padding: 4px; }
+QPlainTextEdit { padding: 4px 6px; }
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus { border: 1px solid @accent; }
-QLineEdit[faulty="true"], QComboBox[faulty="true"] { border: 1px solid @bad; }
+QLineEdit[faulty="true"], QComboBox[faulty="true"], QPlainTextEdit[faulty="true"] { border: 1px solid @bad; }
 QComboBox:disabled, QDoubleSpinBox:disabled { color: @text2; background: @surface2; }
 QLineEdit:disabled { background: @surface2; }
 QLabel#subject { font-size: 16px; font-weight: 600; color: @text; }

@@ -166,6 +166,7 @@ void DesignPage::show_critical() {
                     link.from + "->" + link.to == name || link.to + "->" + link.from == name)
                     critical.link = {link.from, link.to};
     }
+    show_links();
     canvas_key_->show_critical(critical != CriticalThings{});
     canvas_->scene_model().show_critical(std::move(critical));
 }
@@ -216,20 +217,32 @@ void DesignPage::show_iteration(const PlanOutcome& shown, bool is_pale) {
     inspector_->show_iteration(std::move(iteration));
 }
 
+/// What links are told of: the plan that is shown, and why it takes as long as it does where that is known.
+void DesignPage::show_links() {
+    const auto now = plans_.outcome();
+    const bool is_pale = !now || !now->has_plan;
+    auto shown = is_pale ? plan_->last_plan() : now;
+    if (shown && !shown->timeline.complete) shown.reset();
+    const bool is_outdated = is_pale || plans_.is_outdated();
+    inspector_->show_links({std::move(shown), is_outdated ? nullptr : plans_.explanation(), is_outdated});
+}
+
 void DesignPage::show_plan() {
     const auto outcome = plans_.outcome();
     plan_->show_plan();
     const bool is_pale = !outcome || !outcome->has_plan;
     show_idle(is_pale ? nullptr : outcome.get());
-    if (const PlanOutcome* drawn = is_pale ? plan_->last_plan() : outcome.get(); drawn != nullptr)
-        lane_key_->show_shares(drawn->idle.share);
+    const auto shown = is_pale ? plan_->last_plan() : outcome;
+    if (shown)
+        lane_key_->show_shares(shown->idle.share);
     else
         lane_key_->show_shares({});
+    show_links();
     auto& scene = canvas_->scene_model();
-    if (const PlanOutcome* shown = is_pale ? plan_->last_plan() : outcome.get(); shown != nullptr) {
+    if (shown) {
         scene.show_plan(&shown->plan, shown->problem.node_ids, is_pale);
         scene.show_reductions(reductions_of(shown->problem, shown->plan));
-        stages_->show_plan(shown, is_pale);
+        stages_->show_plan(shown.get(), is_pale);
         show_iteration(*shown, is_pale);
         std::map<std::string, ServedStage> served;
         for (std::size_t s = 0; !is_pale && s < shown->plan.stages.size(); ++s)

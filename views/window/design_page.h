@@ -69,6 +69,7 @@ private:
     void fill_bottom();
     void show_plan();
     void show_critical();
+    void show_links();
     void show_iteration(const PlanOutcome& shown, bool is_pale);
     void show_idle(const PlanOutcome* outcome);
     void show_problems();

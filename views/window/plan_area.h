@@ -33,7 +33,7 @@ public:
     /// In the place of lanes and of the axis where there never was a plan.
     EmptyNote& note() { return *note_; }
     /// The newest of the document that is a plan; null: there was none.
-    const PlanOutcome* last_plan() const { return last_.get(); }
+    std::shared_ptr<const PlanOutcome> last_plan() const { return last_; }
     /// The plan as the service has it now; where there is none, the last one of the document, pale.
     void show_plan();
     /// What would mend the first fault, where there is no plan; null: nothing is wrong.

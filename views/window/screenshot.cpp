@@ -120,6 +120,10 @@ QString select(MainWindow& window, const QString& what) {
     Selection selection;
     if (kind == "node")
         selection.nodes.insert(name.toStdString());
+    else if (kind == "region")
+        selection.regions.insert(name.toStdString());
+    else if (kind == "link" && name.contains("->"))
+        selection.links.insert({name.section("->", 0, 0).toStdString(), name.section("->", 1).toStdString()});
     else if (kind == "stage" && is_number)
         selection.stage = number;
     else if (kind == "microbatch" && is_number)
@@ -158,9 +162,10 @@ QString select(MainWindow& window, const QString& what) {
         return window.watch_page().show_longest_reduction(), QString{};
     else
         return QObject::tr(
-                   "\"%1\" cannot be selected; give node:NAME, stage:NUMBER, microbatch:NUMBER, reduction, runs:1,2, "
-                   "find:WORDS, tab:NAME, vary:FIELD=VALUES, menu:WORDS or context:NODE, several of them with ; "
-                   "between")
+                   "\"%1\" cannot be selected; give node:NAME, region:NAME, link:FROM->TO, stage:NUMBER, "
+                   "microbatch:NUMBER, "
+                   "reduction, runs:1,2, find:WORDS, tab:NAME, vary:FIELD=VALUES, menu:WORDS or context:NODE, several "
+                   "of them with ; between")
             .arg(what);
     window.selection().select(selection);
     return {};

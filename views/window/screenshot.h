@@ -15,9 +15,9 @@ struct Screenshot {
     QString file, view;  ///< view: topology, timeline, curves, compare, stages or runs
     RunId run = 0;       ///< 0: the newest
     QSize size{1280, 800};
-    QString select;  ///< "node:NAME", "stage:NUMBER", "microbatch:NUMBER", "reduction", "runs:1,2", "find:WORDS",
-                     ///< "tab:NAME", "menu:WORDS" (an entry of any menu, or a button) or "context:NODE" (its menu;
-                     ///< no name: the canvas's), several with ; between; empty: nothing
+    QString select;  ///< "node:NAME", "region:NAME", "link:FROM->TO", "stage:NUMBER", "microbatch:NUMBER", "reduction",
+                     ///< "runs:1,2", "find:WORDS", "tab:NAME", "menu:WORDS" (an entry of any menu, or a button) or
+                     ///< "context:NODE" (its menu; no name: the canvas's), several with ; between; empty: nothing
 };
 
 /// "1280x800"; invalid where the text is no size from 200 to 8000.
