@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What the Design workspace says of the plan: its lanes and figures, Why, Planners and What if.
+#include <sys/resource.h>
+
+#include <QDir>
+#include <QHeaderView>
 #include <QMenu>
 #include <QRegularExpression>
 #include <QTableWidget>
@@ -445,6 +449,9 @@ private Q_SLOTS:
             QVERIFY2(page.table().rowHeight(row) >= lines * QFontMetrics(page.table().font()).height() - 1,
                      qPrintable(note->text()));
         }
+        w->resize(1024, 700);
+        QTRY_COMPARE(page.table().horizontalHeaderItem(2)->text(), QString("Gap"));
+        QVERIFY(page.table().columnWidth(page.table().columnCount() - 1) >= 110);
         // What was stopped by hand stays stopped.
         w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 10; });
         QTRY_VERIFY_WITH_TIMEOUT(page.is_busy(), patient_ms);
@@ -502,6 +509,36 @@ private Q_SLOTS:
         QTest::mouseClick(&page.use_button(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
         QCOMPARE(w->plans().ready()->score.iteration_seconds, found_s);
+    }
+
+    /// Whole searches take minutes: whoever works here goes first.
+    void what_if_gives_way_while_it_searches_on() {
+        const auto gives_way = [] {
+            const QDir tasks("/proc/self/task");
+            for (const auto& task : tasks.entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+                if (getpriority(PRIO_PROCESS, task.toUInt()) > 10) return true;
+            return false;
+        };
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.plan_steps = 2'000'000;
+        e.pipeline.planner = "gpipe";
+        w->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QVERIFY(!gives_way());
+        w->document().edit("Slow", [](Experiment& x) { x.pipeline.planner = "skippipe-joint"; });
+        auto& page = w->design_page().what_if();
+        w->design_page().bottom().setCurrentWidget(&page);
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && page.is_searching_on() && gives_way(), patient_ms);
+        w->design_page().bottom().setCurrentIndex(0);
+        QVERIFY(!page.is_searching_on());
+    }
+
+    /// As the plan says it, where the axis is in minutes.
+    void times_of_a_curve_are_told_as_elsewhere() {
+        QCOMPARE(plain(iteration_words(48.8, 130)), QString("48.8 s"));
+        QCOMPARE(plain(iteration_words(130, 130)), QString("2 min 10 s"));
+        QCOMPARE(plain(iteration_words(0.5, 2)), QString("0.500 s"));
     }
 
     void a_short_search_is_drawn_hollow() {

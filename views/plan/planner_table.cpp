@@ -267,7 +267,10 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
 
 void PlannerTable::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    table_->setColumnHidden(bytes_column, width() < wide_enough_for_bytes);
+    const bool is_narrow = width() < wide_enough_for_bytes;
+    table_->setColumnHidden(bytes_column, is_narrow);
+    // What became of a planner is read whole: in a narrow table it has the room of a longer head.
+    table_->horizontalHeaderItem(gap_column)->setText(is_narrow ? tr("Gap") : tr("Above bound"));
     table_->horizontalHeader()->setMinimumSectionSize(std::clamp(width() / 8, least_column, most_column));
 }
 

@@ -26,6 +26,11 @@ QString bounded_by(const WhatIfAnswer& answer, const QString& time) {
 
 }  // namespace
 
+QString iteration_words(double seconds, double most_s) {
+    constexpr double in_minutes = 120;
+    return most_s < in_minutes ? duration_beside(seconds, most_s) : duration(seconds);
+}
+
 WhatIfCurve::WhatIfCurve(QWidget* parent) : QWidget(parent) {
     setObjectName("what_if_curve");
     setAccessibleName(tr("Iteration time over the values of what is asked"));
@@ -225,7 +230,7 @@ void WhatIfCurve::draw_point(QPainter& painter, std::size_t i) const {
     if (static_cast<int>(i) == chosen_) painter.drawEllipse(at, point_radius + 4, point_radius + 4);
     if (answer.is_whole) painter.setBrush(t.accent);
     painter.drawEllipse(at, point_radius, point_radius);
-    draw_beside(painter, at - QPointF(0, 17), bounded_by(answer, duration_beside(answer.seconds, most_s_)));
+    draw_beside(painter, at - QPointF(0, 17), bounded_by(answer, iteration_words(answer.seconds, most_s_)));
 }
 
 void WhatIfCurve::choose_at(double x) {

@@ -8,6 +8,9 @@
 
 namespace skippipe {
 
+/// A time of a curve that goes up to `most_s`: in its axis' unit, where that is minutes in minutes and seconds.
+QString iteration_words(double seconds, double most_s);
+
 /// The iteration time over the values of one quantity: a line through what was planned, the present value and the
 /// chosen one marked, hollow and "at most" where only a short search has been made. A click, or Left and Right, choose
 /// a value.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/plan/what_if_panel.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -31,9 +33,8 @@ bool same_question(const WhatIfQuestion& a, const WhatIfQuestion& b) {
     return a.words == b.words && a.now == b.now && a.values == b.values;
 }
 
-/// In the unit of the curve beside it.
 QString time_words(const WhatIfAnswer& answer, double most_s) {
-    const QString time = duration_beside(answer.seconds, most_s);
+    const QString time = iteration_words(answer.seconds, most_s);
     return answer.is_whole ? time : QObject::tr("at most %1").arg(time);
 }
 
@@ -51,7 +52,7 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
       curve_(new WhatIfCurve),
       note_(new EmptyNote(tr("The iteration time over a quantity appears here once there is a plan"))),
       head_(new QWidget) {
-    pool_.setMaxThreadCount(1);
+    for (auto* pool : {&pool_, &patient_}) pool->setMaxThreadCount(1);
     setProperty("role", "surface");
     setAttribute(Qt::WA_StyledBackground);
     box_->setObjectName("what_if_questions");
@@ -89,6 +90,7 @@ WhatIfPanel::WhatIfPanel(Document& document, SelectionModel& selection, const Pl
 WhatIfPanel::~WhatIfPanel() {
     stop_.request_stop();
     pool_.waitForDone();
+    patient_.waitForDone();
 }
 
 void WhatIfPanel::showEvent(QShowEvent* event) {
@@ -161,21 +163,30 @@ void WhatIfPanel::search() {
     stop_ = std::stop_source{};
     const Experiment& e = document_.experiment();
     const WhatIfSearch by{e, planners_.find(e.pipeline.planner), asked_, plan_, stop_.get_token()};
-    pool_.start([this, by, answers = answers_, wanted = wanted_, serial = serial_]() mutable {
-        const auto tell = [&](std::size_t place) {
-            QMetaObject::invokeMethod(
-                this, [this, place, answer = answers[place], serial] { take(place, answer, serial); },
-                Qt::QueuedConnection);
-        };
-        for (std::size_t i = 0; i < answers.size() && !by.stop.stop_requested(); ++i) {
-            if (answers[i].is_planned()) continue;
-            answers[i] = by.in_short(by.question.values[i]);
-            if (!by.stop.stop_requested()) tell(i);
-        }
+    pool_.start([this, by, answers = answers_, serial = serial_]() mutable {
+        for (std::size_t i = 0; i < answers.size() && !by.stop.stop_requested(); ++i)
+            if (!answers[i].is_planned()) tell(i, by.in_short(by.question.values[i]), by.stop, serial);
+        QMetaObject::invokeMethod(
+            this, [this, by, serial] { search_on(by, serial); }, Qt::QueuedConnection);
+    });
+}
+
+void WhatIfPanel::tell(std::size_t place, const WhatIfAnswer& answer, const std::stop_token& stop, int serial) {
+    if (stop.stop_requested()) return;
+    QMetaObject::invokeMethod(
+        this, [this, place, answer, serial] { take(place, answer, serial); }, Qt::QueuedConnection);
+}
+
+/// All values have an answer by then. The whole searches take minutes: whoever works here goes first.
+void WhatIfPanel::search_on(const WhatIfSearch& by, int serial) {
+    if (serial != serial_ || !busy_) return;
+    patient_.start([this, by, answers = answers_, wanted = wanted_, serial]() mutable {
+        constexpr int gives_way = 15;
+        setpriority(PRIO_PROCESS, 0, gives_way);  // of this thread
         for (auto next = next_of(answers, *wanted); next && !by.stop.stop_requested();
              next = next_of(answers, *wanted)) {
             answers[*next] = by.in_full(by.question.values[*next], answers[*next]);
-            if (!by.stop.stop_requested()) tell(*next);
+            tell(*next, answers[*next], by.stop, serial);
         }
     });
 }
@@ -206,7 +217,7 @@ QString WhatIfPanel::spread_words() const {
     if (least == nullptr) return busy_ ? tr("No value has a plan by a short search") : tr("No value has a plan");
     const QString spread =
         (least->is_whole && most->is_whole ? tr("%1 to %2") : tr("%1 to %2 at most"))
-            .arg(duration_beside(least->seconds, curve_->most_s()), duration_beside(most->seconds, curve_->most_s()));
+            .arg(iteration_words(least->seconds, curve_->most_s()), iteration_words(most->seconds, curve_->most_s()));
     if (whole < answers_.size()) return tr("%1; %2 of %3 searched in full").arg(spread).arg(whole).arg(answers_.size());
     return (most->seconds <= least->seconds * hardly ? tr("Hardly matters: %1; choose a value")
                                                      : tr("%1; choose a value"))

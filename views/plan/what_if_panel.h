@@ -53,6 +53,8 @@ private:
     void ask();
     void stop();
     void search();
+    void search_on(const WhatIfSearch& by, int serial);
+    void tell(std::size_t place, const WhatIfAnswer& answer, const std::stop_token& stop, int serial);
     void take(std::size_t place, const WhatIfAnswer& answer, int serial);
     void say();
     QString spread_words() const;
@@ -66,7 +68,7 @@ private:
     WhatIfCurve* curve_;
     EmptyNote* note_;
     QWidget* head_;
-    QThreadPool pool_;
+    QThreadPool pool_, patient_;  ///< for short searches, and for whole ones, which give way to all else
     std::stop_source stop_;
     std::vector<WhatIfQuestion> all_;
     HeldMicrobatches held_;
