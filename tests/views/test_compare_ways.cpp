@@ -19,6 +19,33 @@
 
 using namespace skippipe;
 
+namespace {
+
+/// Lanes of a few pixels, as those of several runs are beneath each other; 10 s.
+struct LowTimeline {
+    LowTimeline(std::size_t lanes, int lane_px) {
+        std::vector<std::string> names;
+        for (std::size_t lane = 0; lane < lanes; ++lane) names.push_back("n" + std::to_string(lane));
+        data->set_lanes(names);
+        view.set_frame(stacked_frame(false));
+        view.resize(480, static_cast<int>(lanes) * lane_px);
+        zoom.set_extent(10);
+    }
+    QImage shown() {
+        data->set_iterations({{0, 10, 10}});
+        data->finish();
+        view.set_data(data);
+        view.show();
+        return view.grab().toImage();
+    }
+
+    std::shared_ptr<TimelineData> data = std::make_shared<TimelineData>();
+    TimeZoom zoom;
+    TimelineView view{zoom, true};
+};
+
+}  // namespace
+
 class TestCompareWays : public QObject {
     Q_OBJECT
     PlannerRegistry planners_;
@@ -193,6 +220,52 @@ private Q_SLOTS:
         };
         QVERIFY2(inked(12) >= lanes * 100, qPrintable(QString::number(inked(12))));
         QCOMPARE(inked(6), 0);
+    }
+
+    /// In lanes of a few pixels a wait has a mark along its bar, another for each cause of a timeline.
+    void low_lanes_tell_causes_without_colours() {
+        constexpr int lane_px = 6;
+        const IdleCause causes[] = {IdleCause::gradient,   IdleCause::activation, IdleCause::replica,
+                                    IdleCause::all_reduce, IdleCause::memory,     IdleCause::link,
+                                    IdleCause::collision,  IdleCause::order,      IdleCause::fill_drain};
+        LowTimeline low(std::size(causes) + 1, lane_px);
+        for (int lane = 0; lane < std::ssize(causes); ++lane)
+            low.data->add(IdleGap{.node = NodeIndex(lane), .cause = causes[lane], .start_s = 0, .end_s = 10}, 0);
+        const QImage seen = low.shown();
+        // Which pixels of a bar are inked, over the longest period of a pattern.
+        QSet<QByteArray> looks;
+        for (int lane = 0; lane < std::ssize(causes); ++lane) {
+            const QColor ground = low_cause_fill(theme(), causes[lane]);
+            QByteArray look;
+            for (int y = lane * lane_px + 1; y < (lane + 1) * lane_px - 1; ++y)
+                for (int x = 256; x < 272; ++x) look += contrast(seen.pixelColor(x, y), ground) > 1.5 ? '1' : '0';
+            QVERIFY2((look.count('1') > 0) == (causes[lane] != IdleCause::fill_drain),
+                     qPrintable(cause_words(causes[lane]) + ' ' + look));
+            looks << look;
+        }
+        QCOMPARE(looks.size(), std::ssize(causes));
+    }
+
+    /// There each node has a square of its stage's colour with the stage's number.
+    void low_lanes_tell_stages_without_colours() {
+        constexpr int lanes = 10, lane_px = 6;
+        LowTimeline low(lanes, lane_px);
+        for (int lane = 0; lane < lanes; ++lane) low.data->set_stage(lane, lane % 2);
+        const QImage seen = low.shown();
+        for (int lane = 0; lane < lanes; ++lane) {
+            const QColor fill = theme().stage(lane % 2), digit = theme().text_on(fill);
+            const int top = std::max(0, (lane - 1) * lane_px + 1),
+                      bottom = std::min(seen.height(), (lane + 2) * lane_px - 1);
+            int filled = 0, inked = 0;
+            for (int y = top; y < bottom; ++y)
+                for (int x = 5; x < 90; ++x) {
+                    const QColor is = seen.pixelColor(x, y);
+                    filled += is == fill;
+                    inked += contrast(is, fill) > 3 && contrast(is, digit) < 2;
+                }
+            QVERIFY2(filled >= 30, qPrintable(QString("lane %1: %2").arg(lane).arg(filled)));
+            QVERIFY2(inked >= 5, qPrintable(QString("lane %1: %2").arg(lane).arg(inked)));
+        }
     }
 
     /// One sentence says which run is best; what is selected in one timeline is marked in the others, and elsewhere.

@@ -151,7 +151,7 @@ private Q_SLOTS:
             view.set_data(data);
             return view.place_of(0, 1).y() - view.place_of(0, 0).y();
         };
-        QCOMPARE(height_of(3), 40.0);
+        QCOMPARE(height_of(3), 56.0);
         QVERIFY2(height_of(20) * 20 <= view.height() && height_of(20) >= 18,
                  qPrintable(QString::number(height_of(20))));
         QCOMPARE(height_of(200), 18.0);
