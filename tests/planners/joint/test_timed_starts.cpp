@@ -111,6 +111,41 @@ private Q_SLOTS:
             }
     }
 
+    /// Sixteen means, the last one that of all microbatches' ends; whoever is given that pace keeps it, and whoever is
+    /// given a hair less at any of them is given up.
+    void pace_of_what_is_booked() {
+        auto problem = examples::region_network(1, {60, 6, 180}).problem;
+        const Network network(problem);
+        const auto groups = near_groups(problem, network);
+        const auto placed = make_candidate(
+            problem, placement_in_groups(problem, groups, problem.default_stage_sizes(), DataNodes::of_each_group),
+            problem.path_length);
+        ReservedPaths paths(problem, network, groups);
+        auto candidate = placed;
+        const double end_s = paths.fill(candidate, {});
+        const Pace pace = paths.pace();
+        QCOMPARE(pace.size(), std::size_t{16});
+        for (std::size_t k = 1; k < pace.size(); ++k) QVERIFY(pace[k] > pace[k - 1]);
+        QVERIFY(pace.back() > 0.4 * end_s && pace.back() < 0.7 * end_s);
+        constexpr double never_s = std::numeric_limits<double>::infinity();
+        candidate = placed;
+        QCOMPARE(paths.fill(candidate, {}, never_s, pace), end_s);
+        for (std::size_t k = 0; k < pace.size(); ++k) {
+            Pace faster = pace;
+            faster[k] *= 1 - 1e-9;
+            candidate = placed;
+            QCOMPARE(paths.fill(candidate, {}, never_s, faster), never_s);
+            QCOMPARE(paths.pace().size(), k + 1);
+        }
+        // Of fewer microbatches than parts.
+        problem = examples::region_network(1, {60, 6, 7}).problem;
+        ReservedPaths few(problem, network, groups);
+        candidate = make_candidate(problem, placed.stages, problem.path_length);
+        const double soon_s = few.fill(candidate, {});
+        QVERIFY(soon_s < end_s);
+        QCOMPARE(few.pace().size(), std::size_t{16});
+    }
+
     /// Against going through all that is taken.
     void calendar() {
         Rng rng(1, 1);

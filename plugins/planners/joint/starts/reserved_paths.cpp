@@ -15,6 +15,8 @@ namespace {
 constexpr double never_s = std::numeric_limits<double>::infinity();
 /// With more groups than that, so many of the others are looked at.
 constexpr int many_groups = 10, other_groups = 2;
+/// In which a pace is told.
+constexpr int pace_parts = 16;
 /// Of a data node's last microbatch, in what its next ones are thought to take.
 constexpr double newest_share = 0.2;
 
@@ -33,6 +35,7 @@ void ReservedPaths::reset(PlanCandidate& candidate) {
     candidate_ = &candidate;
     left_ = all_;
     turn_ = 0;
+    pace_.clear();
     turns_.clear();
     workers_.resize(at(problem_.nodes()));
     promises_.assign(at(problem_.nodes()), {});
@@ -51,7 +54,6 @@ void ReservedPaths::reset(PlanCandidate& candidate) {
         Worker& worker = workers_[n];
         worker.calendar.clear();
         worker.bookings.clear();
-        worker.end_s = 0;
         homes_[n].own.clear();
         const StageIndex stage = candidate.schedule.stage_of[n];
         if (stage < 0) continue;
@@ -72,10 +74,11 @@ void ReservedPaths::reset(PlanCandidate& candidate) {
     }
 }
 
-double ReservedPaths::fill(PlanCandidate& candidate, const PathWeights& weights, double cutoff_s) {
+double ReservedPaths::fill(PlanCandidate& candidate, const PathWeights& weights, double cutoff_s, const Pace& at_most) {
     weights_ = weights;
     reset(candidate);
-    double end_s = 0;
+    double end_s = 0, all_ends_s = 0;
+    int booked = 0;
     while (!turns_.empty()) {
         std::pop_heap(turns_.begin(), turns_.end());
         const NodeIndex home = turns_.back().node;
@@ -84,6 +87,12 @@ double ReservedPaths::fill(PlanCandidate& candidate, const PathWeights& weights,
         if (!follow(index, home)) return never_s;
         end_s = std::max(end_s, best_.end_s);
         if (end_s >= cutoff_s) return never_s;
+        all_ends_s += best_.end_s;
+        ++booked;
+        while ((std::ssize(pace_) + 1) * problem_.microbatches <= std::int64_t{booked} * pace_parts) {
+            pace_.push_back(all_ends_s / booked);
+            if (pace_.size() <= at_most.size() && pace_.back() > at_most[pace_.size() - 1]) return never_s;
+        }
         homes_[home].own.pop_back();
         homes_[home].round_trip_s += newest_share * (best_.end_s - best_.begin_s.front() - homes_[home].round_trip_s);
         if (!homes_[home].own.empty()) queue(home);
@@ -254,7 +263,6 @@ void ReservedPaths::book(ReleaseIndex index, double size) {
         const double begin_s = best_.begin_s[at(step)], seconds = operation_s(node, step) * size;
         worker.calendar.take(begin_s, seconds);
         worker.bookings.push_back({begin_s, pack(index, step)});
-        worker.end_s = std::max(worker.end_s, begin_s + seconds);
         if (step <= length_) continue;
         auto& places = worker.place_free_s;  // the first to be free is taken
         places.erase(places.begin());
@@ -282,12 +290,6 @@ void ReservedPaths::bind_orders() {
         std::sort(bookings.begin(), bookings.end());
         for (const Booking& booking : bookings) order[n].push_back(booking.operation);
     }
-}
-
-double ReservedPaths::mean_end_s(const std::vector<NodeIndex>& nodes) const {
-    double sum_s = 0;
-    for (const NodeIndex node : nodes) sum_s += workers_[node].end_s;
-    return sum_s / static_cast<double>(nodes.size());
 }
 
 }  // namespace skippipe::planners::joint

@@ -22,6 +22,9 @@ struct PathWeights {
     double width = 1;    ///< beginnings of a path that are followed, rounded down
 };
 
+/// How soon microbatches are back: when each sixteenth of them has been booked, the mean of all ends so far, seconds.
+using Pace = std::vector<double>;
+
 /// Reuses its memory from call to call; one a thread. Keeps references.
 ///
 /// A data node's next microbatch starts when it may; the one that may first comes first. Its F, one hop after another,
@@ -36,12 +39,13 @@ public:
 
     /// Fills the paths of a candidate whose placement is complete, and binds its order unless B is split. Returns when
     /// the last operation ends, seconds; infinite, and paths that are to be forgotten, where a microbatch finds no line
-    /// to go on, or the end is sure to reach `cutoff_s`. Uplinks and planned reductions are not heeded, and lines that
-    /// are shared carry first what is booked first: the exact time is a little different.
+    /// to go on, the end is sure to reach `cutoff_s`, or microbatches come back later than `at_most` on the way.
+    /// Uplinks and planned reductions are not heeded, and lines that are shared carry first what is booked first: the
+    /// exact time is a little different.
     double fill(PlanCandidate& candidate, const PathWeights& weights,
-                double cutoff_s = std::numeric_limits<double>::infinity());
-    /// After fill(): mean end of these nodes' last operations.
-    double mean_end_s(const std::vector<NodeIndex>& nodes) const;
+                double cutoff_s = std::numeric_limits<double>::infinity(), const Pace& at_most = {});
+    /// Of the last fill().
+    const Pace& pace() const { return pace_; }
 
 private:
     struct Booking {
@@ -53,7 +57,7 @@ private:
         Calendar calendar;
         std::vector<double> place_free_s;  ///< of each of its places, ascending
         std::vector<Booking> bookings;
-        double forward_s = 0, backward_s = 0, loss_s = 0, end_s = 0;
+        double forward_s = 0, backward_s = 0, loss_s = 0;
     };
     /// Of a node, what most of those looked at fail by, close together in memory.
     struct Promise {
@@ -133,6 +137,7 @@ private:
     std::vector<int> ends_;    ///< of those followed, of steps_
     std::vector<Step> grown_;  ///< the best next ones, the best first
     Journey journey_, best_;
+    Pace pace_;
     std::vector<std::vector<NodeIndex>> in_group_;  ///< [stage x groups + group], where there are many
     int turn_ = 0;                                  ///< the next of the other groups
 };

@@ -16,8 +16,11 @@ namespace {
 
 /// Nodes from which on these starts are tried.
 constexpr int many_nodes = 50;
-/// Of the mean end of the data nodes, in what is minimised.
-constexpr double mean_share = 0.3;
+/// Of the mean end of all microbatches, in what is minimised: when the last one ends is much of it chance.
+constexpr double mean_share = 1;
+/// A change is given up where microbatches come back so much later than in the best, seen from an eighth of them on.
+constexpr double slower = 0.02;
+constexpr std::size_t first_seen = 2;  ///< sixteenths
 /// Beginnings of a path that are followed.
 constexpr double most_width = 8;
 /// A change is kept that is so much worse than the best at the beginning, at the end none (record-to-record travel,
@@ -114,16 +117,17 @@ const std::optional<TimedStart>& StartSearch::begin(const std::function<bool(dou
     return best_;
 }
 
-void StartSearch::time(TimedStart& start, double cutoff_s) {
+void StartSearch::time(TimedStart& start, double cutoff_s, const Pace& at_most) {
     ++tried_;
-    const double end_s = paths_.fill(start.candidate, start.weights, cutoff_s);
+    const double end_s = paths_.fill(start.candidate, start.weights, cutoff_s, at_most);
+    start.pace = paths_.pace();
     auto& reductions = start.candidate.schedule.reductions;
     reductions.clear();
     if (reductions_ && std::isfinite(end_s))
         for (StageIndex s = 0; s < problem_.stages; ++s)
             reductions.push_back(reductions_->quick(start.candidate.stages[s], s));
     start.seconds = std::isfinite(end_s) ? iteration_s(problem_, start.candidate) : end_s;
-    start.rank_s = start.seconds + mean_share * paths_.mean_end_s(start.candidate.stages[0]);
+    start.rank_s = start.seconds + (std::isfinite(end_s) ? mean_share * start.pace.back() : 0);
 }
 
 void StartSearch::run(std::int64_t changes, const std::function<double()>& clock_fraction,
@@ -137,11 +141,19 @@ void StartSearch::run(std::int64_t changes, const std::function<double()>& clock
         next = *now_;
         if (!problem_.placement.empty() || rng_.below(4) == 0 || !change_placement(next)) change_weights(next);
         const double most_s = best_->rank_s * (1 + first_worse * std::max(0.0, 1 - fraction));
-        time(next, most_s);
+        time(next, most_s, slowest());
         if (!(next.rank_s <= most_s)) continue;
         std::swap(*now_, next);
         if (now_->rank_s < best_->rank_s) best_ = now_;
     }
+}
+
+/// Of a change that may be kept.
+Pace StartSearch::slowest() const {
+    Pace pace = best_->pace;
+    for (std::size_t k = 0; k < pace.size(); ++k)
+        pace[k] = k < first_seen ? std::numeric_limits<double>::infinity() : pace[k] * (1 + slower);
+    return pace;
 }
 
 void StartSearch::change_weights(TimedStart& start) {

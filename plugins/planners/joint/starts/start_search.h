@@ -20,6 +20,7 @@ struct TimedStart {
     double seconds = 0;  ///< of its iteration; where reductions are planned, with pieces that are soon found
     double rank_s = 0;   ///< what is minimised
     double waiting = 1;  ///< what its placement was made with, if by roles
+    Pace pace = {};      ///< of its microbatches
 };
 
 /// Whether these starts are worth their while: smaller problems are searched well from any start.
@@ -41,7 +42,8 @@ public:
     std::int64_t tried() const { return tried_; }
 
 private:
-    void time(TimedStart& start, double cutoff_s);
+    void time(TimedStart& start, double cutoff_s, const Pace& at_most = {});
+    Pace slowest() const;
     void change_weights(TimedStart& start);
     bool change_placement(TimedStart& start);
     bool place_anew(TimedStart& start);
