@@ -11,6 +11,7 @@
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
+#include "views/plan/plan_service.h"
 #include "views/inspector/prose_edit.h"
 #include "views/theme/brief_combo.h"
 #include "views/theme/elided_edit.h"

@@ -4,8 +4,9 @@
 
 #include <QString>
 
+#include "core/planner/explain/explain.h"
 #include "views/document/selection.h"
-#include "views/plan/plan_service.h"
+#include "views/timeline/plan_outcome.h"
 
 namespace skippipe {
 

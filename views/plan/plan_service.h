@@ -9,29 +9,13 @@
 #include <QThreadPool>
 #include <QTimer>
 
-#include "core/analysis/idle.h"
-#include "core/analysis/reductions.h"
 #include "core/planner/explain/explain.h"
 #include "core/planner/planner.h"
-#include "views/timeline/lanes.h"
+#include "views/timeline/plan_outcome.h"
 
 namespace skippipe {
 
 class Document;
-
-/// What planning the document gave. Immutable once handed out.
-struct PlanOutcome {
-    Problem problem;
-    Plan plan;
-    Timeline timeline;
-    IdleReport idle;
-    Score score;  ///< of the quick answer without bounds
-    std::shared_ptr<const TimelineData> lanes;
-    std::vector<ReductionWhatIf> other_reductions;  ///< of the refined answer
-    Faults faults;                                  ///< why there is no plan
-    bool has_plan = false;
-    bool refined = false;  ///< false: the quick first answer
-};
 
 /// Plans the document in the background after each edit: waits a moment, cancels what it was at, answers quickly first,
 /// then with the experiment's own steps and seed, so that one experiment shows one plan: the command line's. Only where

@@ -199,13 +199,13 @@ void TimelinePainter::compact_name(const std::string& name, int stage, int index
     if (is_low) left = edge + (is_second ? names_are_short_ ? half : chip + 1 : 0);
     if (stage >= 0) {
         const double middle = top + stack_.height / 2,
-                     high = std::min(is_low ? 2 * stack_.height - 1 : stack_.height - 2, most_chip_height);
+                     high = std::min(is_low ? 2 * stack_.height - 1 : stack_.height - 1, most_chip_height);
         const double chip_top = std::max(std::round(middle - high / 2), stack_.top);
         const std::string number = std::to_string(stage);
         const Letters digits = letters == Letters::tiny ? Letters::tiny : Letters::small;
         const double digits_high = digits == Letters::tiny ? 11 : 14;
         box(left, chip_top, left + chip, chip_top + std::round(high), packed(theme_.stage(stage)));
-        text(left + (chip - text_width(number, digits)) / 2, std::round(chip_top + (high - digits_high) / 2),
+        text(left + (chip - text_width(number, digits)) / 2, chip_top + std::ceil((std::round(high) - digits_high) / 2),
              theme_.text_on(theme_.stage(stage)), number, digits);
     }
     const bool is_named = !is_second || names_are_short_ || marked;
