@@ -181,7 +181,6 @@ private Q_SLOTS:
         e.topology.links.back().both_ways = true;
         QCOMPARE(error(e), std::string());
     }
-
 };
 
 QTEST_APPLESS_MAIN(TestInfeasible)
