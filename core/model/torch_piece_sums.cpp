@@ -76,15 +76,12 @@ Buffer TorchPieceSums::message_of(int stage, int piece, int place, const torch::
     if (wire() == WireType::bf16 && !values.is_cpu()) {  // small before it is fetched
         const auto here = values.to(torch::kBFloat16).to(torch::kCPU);
         std::memcpy(message.data(), here.data_ptr(), value_bytes(stage, piece));
-        std::memcpy(message.data() + value_bytes(stage, piece), &tokens, sizeof tokens);
-        return message;
-    }
-    const auto here = values.to(torch::kCPU);
-    if (wire() == WireType::int8)
+    } else if (const auto here = values.to(torch::kCPU); wire() == WireType::int8) {
         of_.gradient_feedback.encode(node, of_.node(node).stage.size(), begin_of(state, piece), here.data_ptr<float>(),
                                      size, message.data());
-    else
+    } else {
         encode_gradient(message.data(), here.data_ptr<float>(), size, wire());
+    }
     std::memcpy(message.data() + value_bytes(stage, piece), &tokens, sizeof tokens);
     return message;
 }
