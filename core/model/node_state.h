@@ -93,14 +93,16 @@ struct MicrobatchState {
 /// Input and target tokens of a batch as int64 on a device.
 void set_tokens(const Batch& batch, torch::Device device, torch::Tensor& tokens, torch::Tensor& targets);
 
-/// The input of a step as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes
-/// of one rank the operations do the same, so that a run's values do not depend on who shares a process. On a GPU what
-/// is rounded is so there (device_wire.h).
-void take_message(MicrobatchState& state, int step, int to_node, WireType wire, std::byte* bytes);
+/// Of a message: a row a token, and how its values travel.
 struct MessageShape {
     std::int64_t rows, width;
     WireType wire;
 };
+
+/// The input of a step as bytes for a node on another rank (wire_bytes of them), and back on that rank. Between nodes
+/// of one rank the operations do the same, so that a run's values do not depend on who shares a process. On a GPU what
+/// is rounded is so there (device_wire.h).
+void take_message(MicrobatchState& state, int step, int to_node, WireType wire, std::byte* bytes);
 void put_message(MicrobatchState& state, int step, const std::byte* bytes, const MessageShape& shape,
                  torch::Device device);
 
