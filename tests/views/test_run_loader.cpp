@@ -8,6 +8,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "core/analysis/idle_split.h"
 #include "core/experiment/io.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
@@ -104,6 +105,25 @@ private Q_SLOTS:
         QCOMPARE(five->lanes->key(), three->lanes->key());
         QCOMPARE(three->lanes->span_count(), 3 * spans_each());  // what was handed out stays
         QCOMPARE(three->metrics.size(), std::size_t{3});
+    }
+
+    /// The same share as that of the nodes' sum beside it: an iteration of twice the length counts twice.
+    void idle_shares_are_of_the_time_and_not_of_iterations() {
+        record(1);
+        auto late = planned_->timeline.spans;  // all of it after a pause as long as the iteration
+        for (auto& span : late) span.ready_s += length(), span.start_s += length(), span.end_s += length();
+        recorder_->spans(run_, 1, length(), late);
+        recorder_->metric(run_, {0, 1, "iteration_s", 2 * length(), 3 * length(), 1, 1});
+        recorder_->iteration_done(run_, 2, 1);
+        QVERIFY(recorder_->flush(patient));
+        Reader reader(file_);
+        RunLoader loader(reader, run_);
+        read_all(loader, reader, run_);
+        const auto run = loader.snapshot();
+        QCOMPARE(run->explained_iterations, 2);
+        const double share = std::accumulate(run->idle_share.begin(), run->idle_share.end(), 0.0);
+        QVERIFY(std::abs(share - (1 + 2 * idle_share()) / 3) < 1e-6);
+        QVERIFY(std::abs(share - sum_of(split_nodes(run->node_idle_s, run->node_busy_s)).idle_share()) < 1e-9);
     }
 
     void devices_come_with_the_run() {

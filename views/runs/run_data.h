@@ -33,7 +33,7 @@ struct RunData {
     std::vector<RunEvent> events;                              ///< as they were told
     std::vector<RecordedDevices> devices;                      ///< of iterations in which GPUs were read
     std::optional<Evaluation> evaluation;                      ///< with stages left out; absent: there was none
-    std::array<double, idle_causes> idle_share{};              ///< mean over the iterations explained
+    std::array<double, idle_causes> idle_share{};              ///< of all nodes' time in the iterations explained
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node], summed over them
     std::vector<double> node_busy_s;
     int kept_iterations = 0;  ///< of so many the record has spans

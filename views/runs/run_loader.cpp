@@ -217,8 +217,7 @@ std::shared_ptr<const RunData> RunLoader::snapshot() const {
     lanes->set_iterations(std::move(iterations));
     data->lanes = std::move(lanes);
     data->explained_iterations = idle.iterations;
-    for (std::size_t c = 0; c < idle_causes; ++c)
-        data->idle_share[c] = idle.iterations > 0 ? idle.share[c] / idle.iterations : 0;
+    data->idle_share = idle.shares();
     data->idle_of_iteration = std::move(idle.of_iteration);
     data->node_idle_s = std::move(idle.node_idle_s);
     data->node_busy_s = std::move(idle.node_busy_s);

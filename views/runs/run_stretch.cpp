@@ -4,24 +4,31 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/analysis/idle_split.h"
 #include "views/runs/clock_words.h"
 
 namespace skippipe {
 
 void IdleSums::add(const IdleReport& report, int iteration) {
     const double share_of_all = std::accumulate(report.share.begin(), report.share.end(), 0.0);
-    add(IdleSums{1, report.share, report.node_seconds, report.node_busy_s, {{iteration, share_of_all}}});
+    add(IdleSums{1, report.node_seconds, report.node_busy_s, {{iteration, share_of_all}}});
 }
 
 void IdleSums::add(const IdleSums& other) {
     iterations += other.iterations;
     of_iteration.insert(other.of_iteration.begin(), other.of_iteration.end());
-    for (std::size_t c = 0; c < idle_causes; ++c) share[c] += other.share[c];
     node_idle_s.resize(std::max(node_idle_s.size(), other.node_idle_s.size()));
     node_busy_s.resize(std::max(node_busy_s.size(), other.node_busy_s.size()));
     for (std::size_t node = 0; node < other.node_idle_s.size(); ++node)
         for (std::size_t c = 0; c < idle_causes; ++c) node_idle_s[node][c] += other.node_idle_s[node][c];
     for (std::size_t node = 0; node < other.node_busy_s.size(); ++node) node_busy_s[node] += other.node_busy_s[node];
+}
+
+std::array<double, idle_causes> IdleSums::shares() const {
+    const auto all = sum_of(split_nodes(node_idle_s, node_busy_s));
+    auto shares = all.idle_s;
+    for (auto& share : shares) share = all.whole_s() > 0 ? share / all.whole_s() : 0;
+    return shares;
 }
 
 RunStretch::RunStretch(const RunData& run) {

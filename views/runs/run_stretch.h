@@ -10,13 +10,14 @@ namespace skippipe {
 /// What iterations idled, summed up.
 struct IdleSums {
     int iterations = 0;
-    std::array<double, idle_causes> share{};
     std::vector<std::array<double, idle_causes>> node_idle_s;  ///< [node]
     std::vector<double> node_busy_s;
     std::map<int, double> of_iteration;  ///< share of the nodes' time
 
     void add(const IdleReport& report, int iteration);
     void add(const IdleSums& other);
+    /// Of all the time of all nodes, by cause: long iterations count as long as they are.
+    std::array<double, idle_causes> shares() const;
 };
 
 /// Some iterations of a run that follow each other, as lanes with the idle time of each explained.
