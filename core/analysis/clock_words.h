@@ -3,6 +3,8 @@
 // The same wherever they stand: in the window, on the command line, in a report that is read elsewhere.
 #pragma once
 #include <algorithm>
+#include <cctype>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +26,13 @@ inline std::string_view time_words(RunClock clock) {
     return clock == RunClock::network ? "network time"
            : clock == RunClock::wall  ? "wall-clock time"
                                       : "network or wall-clock time";
+}
+
+/// At the beginning of one, or alone.
+inline std::string time_title(RunClock clock) {
+    std::string title{time_words(clock)};
+    title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
+    return title;
 }
 
 /// "1.20 s an iteration " + "of the network".

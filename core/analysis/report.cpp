@@ -62,7 +62,7 @@ std::string capital(std::string_view words) {
 /// "iteration_s" as people read it.
 std::string figure_words(std::string name, RunClock clock) {
     if (name == "iteration_s") return fmt::format("Iteration, {}", time_words(clock));
-    if (name == "network_s") return capital(time_words(clock));
+    if (name == "network_s") return time_title(clock);
     if (name.ends_with("_s")) name = name.substr(0, name.size() - 2) + " time";
     std::replace(name.begin(), name.end(), '_', ' ');
     return capital(name);

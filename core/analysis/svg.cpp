@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/analysis/clock_words.h"
 #include "core/analysis/export.h"
 #include "core/analysis/markup.h"
 #include "core/analysis/palette.h"
@@ -143,8 +144,7 @@ private:
         rectangle(0, 0, width_px_, height_px, palette::surface);
         words(margin_px, 26, 16, palette::text, "start", title);
         words(margin_px, 44, 11, palette::faint_text, "start",
-              fmt::format("{} {}", options_.clock == RunClock::wall ? "Wall-clock time" : "Network time",
-                          format_seconds(end_s_)));
+              fmt::format("{} {}", time_title(options_.clock), format_seconds(end_s_)));
     }
 
     void lanes() {

@@ -43,6 +43,30 @@ private Q_SLOTS:
         tabs->setCurrentWidget(page);
         QTRY_VERIFY(page->isVisible());
     }
+
+    /// On a large screen one of them below and another beside: each goes back to its place among the tabs.
+    void pages_stand_below_and_beside() {
+        auto* tabs = new QTabWidget;
+        auto *first = new QLabel("a"), *below = new QLabel("b"), *beside = new QLabel("c"), *last = new QLabel("d");
+        for (auto* page : {first, below, beside, last}) tabs->addTab(page, page->text());
+        BesideTabs whole(*tabs, *beside, BesideTabs::Side::right, 800);
+        auto* column = new BesideTabs(*tabs, *below, BesideTabs::Side::below, 600);
+        whole.insertWidget(0, column);
+        whole.resize(1000, 700);
+        whole.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&whole));
+        QTRY_VERIFY(whole.is_beside() && column->is_beside());
+        QCOMPARE(tabs->count(), 2);
+        const auto at = [&](const QWidget& page) { return page.mapTo(&whole, QPoint()); };
+        QVERIFY(at(*below).y() > at(*tabs).y() + tabs->height() - 1 && at(*below).x() == at(*tabs).x());
+        QVERIFY(at(*beside).x() > at(*tabs).x() + tabs->width() - 1);
+        whole.resize(700, 700);  // the later one first
+        QTRY_COMPARE(tabs->indexOf(beside), 1);
+        whole.resize(700, 400);
+        QTRY_COMPARE(tabs->indexOf(below), 1);
+        QCOMPARE(tabs->indexOf(beside), 2);
+        QCOMPARE(tabs->indexOf(last), 3);
+    }
 };
 
 QTEST_MAIN(TestBesideTabs)

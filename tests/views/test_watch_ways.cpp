@@ -17,6 +17,7 @@
 #include "views/timeline/lane_key.h"
 #include "views/timeline/painter.h"
 #include "views/timeline/span_table.h"
+#include "views/theme/empty_note.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -114,8 +115,21 @@ private Q_SLOTS:
         QTRY_VERIFY2(upper() > 320, qPrintable(QString::number(upper())));  // three lanes need little
         window->resize(1280, 1600);
         QTRY_VERIFY2(std::abs(upper() - all() / 2) < 4 && all() > 1400, qPrintable(QString::number(upper())));
+        const auto* tabs = page.findChild<QTabWidget*>("idle_tabs");
+        const auto* by_stage = page.findChild<QTableWidget*>("idle_by_stage");
+        QVERIFY(by_stage != nullptr);
+        QTRY_VERIFY2(by_stage->isVisible() && page.idle().isVisible(), "causes, and below them stages");
+        QVERIFY2(by_stage->height() <= by_stage->verticalHeader()->length() + 30, "its key stands below its last row");
+        QTRY_VERIFY2(by_stage->viewport()->height() >= by_stage->verticalHeader()->length(),
+                     qPrintable(QString("%1 of %2 pixels of all rows are seen")
+                                    .arg(by_stage->viewport()->height())
+                                    .arg(by_stage->verticalHeader()->length())));
+        QVERIFY2(by_stage->rowHeight(0) > 28, qPrintable(QString::number(by_stage->rowHeight(0))));
+        QVERIFY2(page.idle().table().rowHeight(0) > 28, qPrintable(QString::number(page.idle().table().rowHeight(0))));
         window->resize(1280, 800);
         QTRY_VERIFY2(upper() < 420, qPrintable(QString::number(upper())));
+        QTRY_COMPARE(tabs->tabText(1), QString("By stage"));
+        QCOMPARE(tabs->tabText(2), QString("By node"));
         // The panel beside the timeline grows with the window, within bounds.
         auto* across = page.findChild<QSplitter*>("watch_timeline");
         QCOMPARE(across->sizes().back(), 316);
@@ -193,7 +207,22 @@ private Q_SLOTS:
         QVERIFY(window != nullptr);
         auto& page = window->watch_page();
         const auto* legend = page.findChild<QWidget*>("selection_legend");
-        QVERIFY(legend != nullptr && legend->isVisible() && legend->findChild<TimelineView*>() != nullptr);
+        QVERIFY(legend != nullptr && legend->isVisible());
+        const auto keys = legend->findChildren<TimelineView*>();  // work, and beside it waits
+        QCOMPARE(keys.size(), qsizetype{2});
+        const auto at = [legend](const TimelineView* key) { return key->mapTo(legend, QPoint()); };
+        QCOMPARE(at(keys[0]).y(), at(keys[1]).y());
+        QVERIFY(at(keys[1]).x() >= at(keys[0]).x() + keys[0]->width());
+        const auto called = [](const TimelineView* key, const std::string& name) {
+            const auto& lanes = key->data()->lanes();
+            return std::any_of(lanes.begin(), lanes.end(), [&](const Lane& lane) { return lane.name == name; });
+        };
+        QVERIFY(called(keys[0], "Backward") && !called(keys[1], "Backward"));
+        QVERIFY(called(keys[1], "Fill/drain") && !called(keys[0], "Fill/drain"));
+        const auto* hints = page.findChild<QLabel*>("selection_hints");
+        QVERIFY2(
+            hints->isVisible() && hints->mapTo(legend->parentWidget(), QPoint()).y() >= legend->geometry().bottom(),
+            "keys are told below");
         window->selection().select({.nodes = {"node-2"}});
         QVERIFY2(legend->isVisible(), "no span is told of yet");
         auto& timeline = page.timeline();
@@ -313,7 +342,8 @@ private Q_SLOTS:
         const auto window = watching(planners_, recorded, run);
         QVERIFY(window != nullptr);
         const auto& shares = window->feed().data(run)->idle_share;
-        const auto* legend = window->watch_page().findChild<QWidget*>("selection_legend")->findChild<TimelineView*>();
+        const auto* legend =
+            window->watch_page().findChild<QWidget*>("selection_legend")->findChildren<TimelineView*>()[1];
         double before = 1;
         std::size_t causes = 0;
         for (const auto& lane : legend->data()->lanes())
@@ -423,6 +453,11 @@ private Q_SLOTS:
         auto* table = page.findChild<QTableView*>("node_spans");
         page.findChild<QTabWidget*>("watch_details")->setCurrentIndex(1);
         QVERIFY2(!table->isVisible(), "an empty table says nothing");
+        auto* note = page.findChild<QTabWidget*>("watch_details")->widget(1)->findChild<EmptyNote*>();
+        note->button().click();
+        const auto& chosen = window->selection().now().nodes;
+        QCOMPARE(chosen.size(), std::size_t{1});
+        QVERIFY2(finding.startsWith(QString::fromStdString(*chosen.begin())), "who idles most");
         window->selection().select({.nodes = {"node-2"}});
         QCOMPARE(legend->table().selectedItems().size(), qsizetype{3});  // cells of one row
         QCOMPARE(legend->table().selectedItems().front()->text(), QString("node-2"));
@@ -566,6 +601,25 @@ private Q_SLOTS:
         QCOMPARE(chosen.size(), 1);
         QCOMPARE(chosen.front().front().toDouble(), 7.0);
         QCOMPARE(panel.events().currentRow(), 0);
+    }
+
+    /// Under the wall clock as everywhere.
+    void what_losses_cost_is_told_by_the_runs_clock() {
+        FailurePanel panel;
+        LossAccount account;
+        account.nodes = 1, account.lost_s = 3, account.detection_s = 2;
+        const auto tips = [&] {
+            QString all;
+            for (int row = 0; row < panel.table().rowCount(); ++row)
+                all += panel.table().item(row, 0)->toolTip() + '\n';
+            return all;
+        };
+        panel.show_account(account, RunClock::network);
+        QCOMPARE(tips().count("network time"), 2);
+        panel.show_account(account, RunClock::wall);
+        QVERIFY2(tips().count("wall-clock time") == 2 && !tips().contains("network"), qPrintable(tips()));
+        const LostTime lost{.begin_s = 2, .end_s = 5};
+        QVERIFY(describe_lost_time(lost, "Wall-clock time").join('\n').contains("of wall-clock time, from "));
     }
 
     void spans_that_were_given_up_are_told() {

@@ -24,6 +24,7 @@ namespace {
 constexpr int narrowest_bar = 20, number_width = 76;
 constexpr int least_told_bar = 90;           ///< pixels: in fewer, causes could not be told apart by their bars
 constexpr int cause_bar = 12, low_row = 17;  ///< pixels; rows are as low where else some would not be seen
+constexpr int tall_row = 36;                 ///< where there is room
 constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole,     // of a whole bar
     cause_role = Qt::UserRole + 1;
@@ -43,7 +44,8 @@ public:
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
         const double share = std::clamp(index.data(share_role).toDouble(), 0.0, 1.0);
         const auto cause = static_cast<IdleCause>(index.data(cause_role).toInt());
-        const double aside = (option.rect.height() - cause_bar) / 2.0;
+        const double tall = std::max<double>(cause_bar, option.rect.height() / 2);
+        const double aside = (option.rect.height() - tall) / 2;
         QRectF box = QRectF(option.rect).adjusted(4, aside, -8, -aside);
         box.setWidth(std::max(share > 0 ? 2.0 : 0.0, box.width() * share));
         painter->fillRect(box, cause_fill(theme(), cause, ColourBy::cause));
@@ -122,7 +124,7 @@ void IdlePanel::share_width() {
     table_->setColumnWidth(2, numbers);
     if (table_->rowCount() > 0)
         table_->verticalHeader()->setDefaultSectionSize(
-            std::clamp(table_->viewport()->height() / table_->rowCount(), low_row, static_cast<int>(size::row)));
+            std::clamp(table_->viewport()->height() / table_->rowCount(), low_row, tall_row));
 }
 
 /// The viewport's width changes with the panel, and where a scroll bar comes or goes.

@@ -27,7 +27,7 @@ namespace {
 constexpr int split_role = Qt::UserRole;
 constexpr int name_column = 0, work_column = 1, idle_column = 2, split_columns = 3;
 constexpr int share_width = 76, least_split_width = 60;
-constexpr int split_row = 20;  ///< pixels: of many nodes as many as can be read are in sight
+constexpr int split_row = 20, tall_split_row = 32;  ///< pixels: of many nodes as many as can be read are in sight
 constexpr double least_named_share = 0.01, least_named_of_a_row = 0.03;  ///< that the key names
 
 QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.8); }  // no cause is as dark
@@ -67,7 +67,7 @@ public:
         const auto* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
         style->drawPrimitive(QStyle::PE_PanelItemViewItem, &option, painter, option.widget);  // selected
         const auto parts = index.data(split_role).toList();
-        const QRectF box = QRectF(option.rect).adjusted(4, 4, -8, -4);
+        const QRectF box = QRectF(option.rect).adjusted(4, option.rect.height() / 5, -8, -option.rect.height() / 5);
         double from = 0;
         for (qsizetype i = 0; i + 1 < parts.size(); i += 2) {
             const double share = parts[i].toDouble(), to = from + share;
@@ -110,8 +110,9 @@ SplitTable::SplitTable(const QString& name, const QString& head, Order first, QW
     finding_->setObjectName("idles_most");
     finding_->setContentsMargins(size::gap + 3, 0, size::gap, size::unit);
     column->addWidget(finding_);
-    column->addWidget(table_);
+    column->addWidget(table_, 1);
     column->addWidget(legend_);
+    column->addStretch();  // the key stands below the last row
     legend_->setContentsMargins(size::gap + 3, size::unit, size::gap, size::unit);
     make_plain(*table_, name);
     table_->setHorizontalHeaderLabels({head, tr("Works and waits"), tr("Idle")});
@@ -177,7 +178,11 @@ void SplitTable::fit() {
     finding_->setVisible(!words.isEmpty());
     const int left = height() - (words.isEmpty() ? 0 : finding_->heightForWidth(width())) -
                      legend_->whole_height(width()) - size::unit;
-    legend_->set_folds(left < split_row * (static_cast<int>(rows_.size()) + 2));  // with their head and their sum
+    const int rows = static_cast<int>(rows_.size()) + 1;  // with their sum
+    legend_->set_folds(left < split_row * (rows + 1));    // and their head
+    const int row = std::clamp((left - split_row) / rows, split_row, tall_split_row);
+    table_->verticalHeader()->setDefaultSectionSize(row);
+    table_->setMaximumHeight(split_row + rows * row + 2 * table_->frameWidth());
 }
 
 void SplitTable::resizeEvent(QResizeEvent* event) {

@@ -11,6 +11,7 @@
 #include <QPainter>
 #include <QVBoxLayout>
 
+#include "views/runs/clock_words.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -119,7 +120,7 @@ void FailurePanel::choose_event(double network_s) {
     Q_EMIT chosen(events_->item(nearest, 0)->data(Qt::UserRole).toDouble());
 }
 
-void FailurePanel::show_account(const LossAccount& account) {
+void FailurePanel::show_account(const LossAccount& account, RunClock clock) {
     struct Row {
         QString words, value, tip;
         bool happened = true;
@@ -130,18 +131,20 @@ void FailurePanel::show_account(const LossAccount& account) {
     const auto time = [](const QString& words, double seconds, const QString& tip) {
         return Row{words, duration(seconds), tip, seconds > 0};
     };
+    const QString clock_words = in_sentence(time_name(clock));
     Row gradients = number(tr("Gradients lost"), account.lost_gradients,
                            tr("Gradients of one microbatch and stage that their iteration went without"));
     gradients.happened = true;  // that there were none matters
     std::vector<Row> rows{
         number(tr("Nodes lost"), account.nodes, tr("A node that was lost twice counts twice")),
         time(tr("Iteration time lost"), account.lost_s,
-             tr("What the disturbed iterations took longer than %1 each, network time").arg(duration(account.usual_s))),
+             tr("What the disturbed iterations took longer than %1 each, %2")
+                 .arg(duration(account.usual_s), clock_words)),
         std::move(gradients),
         number(tr("Operations run again"), account.redone_operations,
                tr("Forwards and backwards that lost nodes had done, and others did again")),
         time(tr("Until it was known"), account.detection_s,
-             tr("From each loss to when it was known, network time, added up")),
+             tr("From each loss to when it was known, %1, added up").arg(clock_words)),
         time(tr("Planning again"), account.replanning_s, tr("Machine time, added up")),
         time(tr("Fetching weights again"), account.refetching_s,
              tr("What nodes that came back waited for weights and AdamW's state, added up")),

@@ -4,6 +4,7 @@
 #include <QTableWidget>
 #include <QToolButton>
 
+#include "core/analysis/clock_words.h"
 #include "core/analysis/losses.h"
 #include "core/record/record.h"
 
@@ -17,7 +18,8 @@ public:
 
     /// Of one run, as they were told.
     void show_events(RunId run, const std::vector<RunEvent>& events);
-    void show_account(const LossAccount& account);
+    /// `clock`: what its seconds are counted by.
+    void show_account(const LossAccount& account, RunClock clock = RunClock::network);
     /// Chooses the event that is nearest to that moment, as a click on it would; nothing where there are none.
     void choose_event(double network_s);
     const QTableWidget& events() const { return *events_; }

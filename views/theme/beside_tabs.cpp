@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/theme/beside_tabs.h"
 
-#include <utility>
-
 #include <QTabBar>
 
 #include "views/theme/theme.h"
@@ -10,16 +8,18 @@
 
 namespace skippipe {
 
-BesideTabs::BesideTabs(QTabWidget& tabs, QWidget& page, Side side, int from_width, double share)
-    : QSplitter(Qt::Horizontal),
+BesideTabs::BesideTabs(QTabWidget& tabs, QWidget& page, Side side, int from, double share)
+    : QSplitter(side == Side::below ? Qt::Vertical : Qt::Horizontal),
       tabs_(tabs),
       page_(page),
       holder_(new QWidget),
       column_(seamless_column(holder_)),
       side_(side),
-      from_width_(from_width),
+      from_(from),
       share_(share),
       title_(tabs.tabText(tabs.indexOf(&page))) {
+    order_.reserve(static_cast<std::size_t>(tabs.count()));
+    for (int i = 0; i < tabs.count(); ++i) order_.push_back(tabs.widget(i));
     holder_->setProperty("role", "surface");
     holder_->setAttribute(Qt::WA_StyledBackground);
     auto* title = words_label(title_, "secondary");
@@ -42,20 +42,30 @@ void BesideTabs::resizeEvent(QResizeEvent* event) {
     arrange();
 }
 
+int BesideTabs::place() const {
+    int place = 0;
+    for (auto* page : order_) {
+        if (page == &page_) break;
+        if (tabs_.indexOf(page) >= 0) ++place;
+    }
+    return place;
+}
+
 void BesideTabs::arrange() {
-    const bool wanted = allowed_ && width() >= from_width_;
-    if (wanted == is_beside()) return;
+    const int room = side_ == Side::below ? height() : width();
+    const bool wanted = allowed_ && room >= from_;
+    if (wanted == is_beside_) return;
+    is_beside_ = wanted;
     if (wanted) {
-        place_ = tabs_.indexOf(&page_);
-        tabs_.removeTab(place_);
+        tabs_.removeTab(tabs_.indexOf(&page_));
         column_->addWidget(&page_, 1);
         page_.show();
         holder_->show();
-        const int own = static_cast<int>(share_ * width());
-        setSizes(side_ == Side::left ? QList{own, width() - own} : QList{width() - own, own});
+        const int own = static_cast<int>(share_ * room);
+        setSizes(side_ == Side::left ? QList{own, room - own} : QList{room - own, own});
     } else {
         holder_->hide();
-        tabs_.insertTab(std::exchange(place_, -1), &page_, title_);
+        tabs_.insertTab(place(), &page_, title_);
     }
 }
 

@@ -17,9 +17,20 @@ std::shared_ptr<const TimelineData> legend_data(const std::vector<IdleCause>& ca
 
 /// It as a view, as high as all of its lanes, to be looked at alone.
 TimelineView* legend_view(QWidget* parent);
-/// That view with these causes alone, in their order.
-void show_causes(TimelineView& legend, const std::vector<IdleCause>& causes, bool with_down = true);
-/// A menu that shows it.
+/// The same for a narrow panel: work and, beside it, waits, each in a word or two.
+class DrawnKey : public QWidget {
+public:
+    explicit DrawnKey(QWidget* parent = nullptr);
+    /// These causes, in their order; `with_down`: and that a node can be down.
+    void show_causes(const std::vector<IdleCause>& causes, bool with_down = true);
+    const TimelineView& work() const { return *work_; }
+    const TimelineView& waits() const { return *waits_; }
+
+private:
+    TimelineView *work_, *waits_;
+};
+
+/// A menu that shows all of it.
 QMenu* legend_menu(QWidget* parent);
 
 }  // namespace skippipe

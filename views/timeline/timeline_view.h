@@ -249,7 +249,8 @@ private:
 QStringList describe_loss(const Loss& loss);
 /// What became of a stretch in which nothing ran that counts: "begun again", "went back", "no iteration".
 QString lost_time_words(const LostTime& lost);
-QStringList describe_lost_time(const LostTime& lost);
+/// `whose`: what its seconds are called, as on the axis.
+QStringList describe_lost_time(const LostTime& lost, const QString& whose = QObject::tr("Network time"));
 /// The same with the losses that led to it: what was lost, how soon it was known and planned again.
 QStringList describe_lost_time(const LostTime& lost, const TimelineData& data);
 /// What happened, in lines of a card.

@@ -84,11 +84,11 @@ QString lost_time_words(const LostTime& lost) {
     return QObject::tr("no iteration");
 }
 
-QStringList describe_lost_time(const LostTime& lost) {
+QStringList describe_lost_time(const LostTime& lost, const QString& whose) {
     const double length_s = lost.end_s - lost.begin_s;
-    const QString when =
-        QObject::tr("%1 of network time, from %2 to %3")
-            .arg(duration(length_s), moment_words(lost.begin_s, length_s), moment_words(lost.end_s, length_s));
+    const QString when = QObject::tr("%1 of %2, from %3 to %4")
+                             .arg(duration(length_s), whose.left(1).toLower() + whose.mid(1),
+                                  moment_words(lost.begin_s, length_s), moment_words(lost.end_s, length_s));
     const int number = lost.iteration + 1;
     switch (lost.why) {
         case LostTime::Why::begun_again:
@@ -120,7 +120,7 @@ QStringList describe_event(const RunEvent& event) {
 }
 
 QStringList describe_lost_time(const LostTime& lost, const TimelineData& data) {
-    QStringList lines = describe_lost_time(lost);
+    QStringList lines = describe_lost_time(lost, QString::fromStdString(data.time_name()));
     const double tolerance_s = 1e-9 * std::max(1.0, lost.end_s);
     bool any = false;
     for (const auto& event : data.events()) {

@@ -2,7 +2,6 @@
 #include "views/window/watch_page.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include <QAbstractItemView>
@@ -56,10 +55,14 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       find_(new FindBar(*timeline_)),
       spans_(new SpanTable(this)),
       span_view_(new SpanView(*spans_)),
-      no_spans_(words_label(tr("Select a node to see its operations as a table"), "secondary")),
+      no_spans_(new EmptyNote(tr("A node's operations and waits stand here as a table, once one is selected"))),
       selected_(new QLabel),
       legend_(new QWidget),
-      drawn_(legend_view(legend_)),
+      drawn_(new DrawnKey),
+      hints_(
+          words_label(tr("Click a span or a gap, or drag over an area for its sums. Keys: W S zoom, A D pan, [ ] along "
+                         "the microbatch, Ctrl+F finds, ? all keys"),
+                      "small")),
       run_words_(new ElidedLabel),
       log_(new RunLog(feed)),
       details_(new QTabWidget),
@@ -67,25 +70,18 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       runs_(new BriefCombo),
       colour_(new QComboBox),
       rows_(new QSplitter(Qt::Vertical)),
+      row_edge_(*rows_, 0),
       content_(new QWidget),
-      empty_(new QWidget),
+      empty_(new EmptyNote(
+          tr("A run's timeline, curves and idle times appear here while it trains\nNone was launched yet"))),
       resume_(new QPushButton(tr("Resume"))) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(content_);
     column->addWidget(empty_);
 
-    auto* middle = new QVBoxLayout(empty_);
-    auto* words =
-        new QLabel(tr("A run's timeline, curves and idle times appear here while it trains\nNone was launched yet"));
-    words->setAlignment(Qt::AlignCenter);
-    words->setProperty("role", "secondary");
-    auto* launch = new QPushButton(tr("Launch the experiment"));
-    connect(launch, &QPushButton::clicked, this, &WatchPage::launch_requested);
-    middle->addStretch();
-    middle->addWidget(words);
-    middle->addWidget(launch, 0, Qt::AlignHCenter);
-    middle->addStretch();
+    empty_->show_button(tr("Launch the experiment"));
+    connect(empty_, &EmptyNote::pressed, this, &WatchPage::launch_requested);
 
     auto* top = new QSplitter(Qt::Horizontal);
     auto* network = new QWidget;
@@ -102,8 +98,6 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     rows_->addWidget(timeline_area());
     rows_->setSizes({usual_top, 430});
     rows_->setStretchFactor(1, 1);
-    rows_->setProperty(fits_by_itself, true);
-    connect(rows_, &QSplitter::splitterMoved, this, [this] { rows_->setProperty(fits_by_itself, false); });
     top->setObjectName("watch_top");
     rows_->setObjectName("watch_rows");
     auto* content_column = new QVBoxLayout(content_);
@@ -164,35 +158,26 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     refresh();
 }
 
-/// What the lanes do not need in a large window is the upper row's, up to half of all, unless somebody drew its edge:
-/// then it is not as high as it was made, though the window is.
-void WatchPage::fit_rows() {
-    if (!rows_->isVisible()) return;  // nothing has its size yet
-    if (across_->property(fits_by_itself).toBool()) {
-        const int width = across_->width() - across_->handleWidth();
-        const int panel = std::clamp(static_cast<int>(panel_share * width), least_panel, most_panel);
-        across_->setSizes({width - panel, panel});
-    }
-    constexpr int rounding = 3, bar = 44;
-    const auto sizes = rows_->sizes();
-    const int all = sizes.front() + sizes.back();
-    if (all == fitted_all_ && std::abs(sizes.front() - fitted_top_) > rounding)
-        rows_->setProperty(fits_by_itself, false);
-    if (!rows_->property(fits_by_itself).toBool()) return;
-    fitted_all_ = all;
+/// What the lanes do not need in a large window is the upper row's, up to half of all; the panel beside them grows with
+/// the window.
+void WatchPage::fit_panes() {
+    if (panel_edge_->is_free())
+        panel_edge_->put(std::clamp(static_cast<int>(panel_share * panel_edge_->all()), least_panel, most_panel));
+    if (!row_edge_.is_free()) return;
+    constexpr int bar = 44;
+    const int all = row_edge_.all();
     const int least = std::clamp(static_cast<int>(top_share * all), least_top, usual_top);
-    fitted_top_ = std::max(least, std::min(all - timeline_->height_for_all_lanes() - bar, all / 2));
-    rows_->setSizes({fitted_top_, all - fitted_top_});
+    row_edge_.put(std::max(least, std::min(all - timeline_->height_for_all_lanes() - bar, all / 2)));
 }
 
 void WatchPage::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    QMetaObject::invokeMethod(this, &WatchPage::fit_rows, Qt::QueuedConnection);  // when its rows have their sizes
+    QMetaObject::invokeMethod(this, &WatchPage::fit_panes, Qt::QueuedConnection);  // when its rows have their sizes
 }
 
 void WatchPage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
-    QMetaObject::invokeMethod(this, &WatchPage::fit_rows, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(this, &WatchPage::fit_panes, Qt::QueuedConnection);
 }
 
 /// Why nodes idle: by cause of what is selected, and of all stages and nodes beside each other.
@@ -201,6 +186,7 @@ QWidget* WatchPage::idle_tabs() {
     tabs->setDocumentMode(true);
     tabs->setObjectName("idle_tabs");
     tabs->addTab(idle_, tr("Causes"));
+    by_stage_->findChild<QTableWidget*>()->setObjectName("idle_by_stage");
     tabs->addTab(by_stage_, tr("By stage"));
     tabs->addTab(by_node_, tr("By node"));
     tabs->setTabVisible(tabs->addTab(devices_, tr("Devices")), false);
@@ -225,8 +211,10 @@ QWidget* WatchPage::idle_tabs() {
     }
     tabs->setCornerWidget(scope_);
     tabs->tabBar()->setStyleSheet("QTabBar::tab{padding:5px 8px 4px 8px;}");  // whole beside it at 1024 pixels
-    constexpr int both = 2 * 420;  // each as wide as in a window of 1280 pixels
+    constexpr int both = 2 * 420;   // each as wide as in a window of 1280 pixels
+    constexpr int both_rows = 640;  ///< pixels: causes and below them stages, none of them scrolled
     auto* parts = new BesideTabs(*tabs, *by_node_, BesideTabs::Side::right, both);
+    parts->insertWidget(0, new BesideTabs(*tabs, *by_stage_, BesideTabs::Side::below, both_rows));
     connect(&zoom_, &TimeZoom::changed, this, [this] {
         if (!is_of_sight()) return;
         show_idle();
@@ -373,6 +361,9 @@ QWidget* WatchPage::selection_pane() {
     legend_column->addWidget(map_key->parentWidget());
     legend_->setObjectName("selection_legend");
     column->addWidget(legend_);
+    hints_->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    hints_->setObjectName("selection_hints");
+    column->addWidget(hints_);
     column->addStretch();
     auto* pane = new QScrollArea;
     pane->setWidgetResizable(true);
@@ -406,8 +397,8 @@ QWidget* WatchPage::details() {
     details_->addTab(selection_pane(), tr("Selection"));
     auto* table = new QWidget;
     auto* table_column = seamless_column(table);
-    no_spans_->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
-    no_spans_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    no_spans_->show_button(tr("Select who idles most"));
+    connect(no_spans_, &EmptyNote::pressed, this, &WatchPage::select_idlest);
     table_column->addWidget(no_spans_, 1);
     table_column->addWidget(span_view_, 1);
     span_view_->setObjectName("node_spans");
@@ -438,8 +429,7 @@ QWidget* WatchPage::timeline_area() {
     across_->addWidget(details());
     across_->setStretchFactor(0, 1);
     across_->setObjectName("watch_timeline");
-    across_->setProperty(fits_by_itself, true);
-    connect(across_, &QSplitter::splitterMoved, this, [this] { across_->setProperty(fits_by_itself, false); });
+    panel_edge_.emplace(*across_, 1);
     auto* area = new QWidget;
     auto* column = seamless_column(area);
     column->addWidget(timeline_bar());

@@ -18,6 +18,8 @@
 #include "views/runs/run_feed.h"
 #include "views/runs/run_bookmarks.h"
 #include "views/runs/run_log.h"
+#include "views/theme/empty_note.h"
+#include "views/theme/fitted_edge.h"
 #include "views/timeline/details.h"
 #include "views/timeline/difference_table.h"
 #include "views/timeline/find_bar.h"
@@ -30,6 +32,7 @@ class QMenu;
 
 namespace skippipe {
 
+class DrawnKey;
 class SpanTable;
 class SpanView;
 
@@ -91,7 +94,7 @@ protected:
 private:
     enum class Grouping { none, stage, region, rank };
 
-    void fit_rows();
+    void fit_panes();
     QWidget* timeline_area();
     QWidget* timeline_bar();
     QWidget* details();
@@ -145,6 +148,7 @@ private:
     QWidget* idle_tabs();
     void show_selected();
     void show_spans();
+    void select_idlest();
     void scroll_spans();
     void follow_selection();
     void share_selection();
@@ -172,10 +176,11 @@ private:
     FindBar* find_;
     SpanTable* spans_;
     SpanView* span_view_;
-    QLabel* no_spans_;
+    EmptyNote* no_spans_;
     QLabel* selected_;
     QWidget* legend_;
-    TimelineView* drawn_;                  ///< in the legend
+    DrawnKey* drawn_;                      ///< in the legend
+    QLabel* hints_;                        ///< what mouse and keys do; below it
     std::vector<IdleCause> drawn_causes_;  ///< there; none: all
     bool drawn_down_ = true;               ///< that a node can be down is told there
     QLabel* run_words_;
@@ -202,8 +207,11 @@ private:
     };
     std::vector<ListedRun> listed_;
     QSplitter* across_ = nullptr;  ///< the timeline, and what is selected there
-    QSplitter* rows_;              ///< network, curves and idle times above, the timeline below
-    QWidget *content_, *empty_;
+    std::optional<FittedEdge> panel_edge_;
+    QSplitter* rows_;  ///< network, curves and idle times above, the timeline below
+    FittedEdge row_edge_;
+    QWidget* content_;
+    EmptyNote* empty_;
     QPushButton* resume_;
     Grouping grouping_ = Grouping::none;
     std::vector<int> grouped_stages_;  ///< of each lane, where lanes are grouped by them
@@ -212,9 +220,8 @@ private:
     std::shared_ptr<const LineRows> lines_;
     RunBookmarks bookmarks_;
     QString hindrance_;
-    std::optional<double> back_after_s_;   ///< what was entered last
-    RunId run_ = 0, network_of_ = 0;       ///< network_of_: whose network is drawn
-    int fitted_top_ = 0, fitted_all_ = 0;  ///< pixels of the upper row that it was made to have, and of both rows then
+    std::optional<double> back_after_s_;  ///< what was entered last
+    RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn
     bool first_look_ = true, opens_at_work_ = false;
     std::size_t next_loss_ = 0;  ///< that its key leads to
 };

@@ -7,6 +7,7 @@
 #include <QAbstractItemView>
 #include <QSignalBlocker>
 
+#include "views/runs/clock_words.h"
 #include "views/runs/resuming.h"
 #include "views/runs/run_table.h"
 #include "views/window/watch_page.h"
@@ -115,7 +116,7 @@ void WatchPage::refresh() {
     }
     zoom_.set_extent(data->lanes->extent_s() > 0 ? data->lanes->extent_s() : std::max(iteration, 1e-3));
     timeline_->set_data(data->lanes);
-    fit_rows();
+    fit_panes();
     show_bookmarks();
     show_lines();
     show_groups();
@@ -188,7 +189,7 @@ void WatchPage::show_failures() {
                              ? account_losses(shown_->metrics, shown_->info.predicted_iteration_s)
                              : LossAccount{};
     failures_->show_events(run_, shown_ ? shown_->events : std::vector<RunEvent>{});
-    failures_->show_account(account);
+    failures_->show_account(account, shown_ ? clock_of({shown_.get()}) : RunClock::network);
     const QString name = account.nodes == 1 ? only_down(*shown_->lanes) : QString();  // of the only one
     differences_->set_disturbances(shown_ ? disturbance_words(account, name, *shown_->lanes) : QString());
     loss_key_->show_losses(account, name);

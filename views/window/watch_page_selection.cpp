@@ -88,7 +88,7 @@ void WatchPage::show_drawn_causes() {
     if (causes == drawn_causes_ && some_down == drawn_down_) return;
     drawn_causes_ = std::move(causes);
     drawn_down_ = some_down;
-    show_causes(*drawn_, drawn_causes_, drawn_down_);
+    drawn_->show_causes(drawn_causes_, drawn_down_);
 }
 
 void WatchPage::mark_splits() {
@@ -316,11 +316,6 @@ Details WatchPage::selection_details() const {
         if (now == Selection{}) add_failure(details);
         add_help(details);
         if (now.microbatch) details.rows.push_back({{}, tr("[ and ] follow it from node to node.")});
-        if (now == Selection{}) {
-            details.rows.push_back({{}, tr("Click a span or a gap, or drag over an area for its sums.")});
-            details.rows.push_back(
-                {{}, tr("Keys: W S zoom, A D pan, [ ] along the microbatch, Ctrl+F finds, ? all keys")});
-        }
     }
     const auto cause = timeline_->cause();
     if (data != nullptr && cause.span != nullptr)
@@ -336,6 +331,7 @@ void WatchPage::show_selected() {
     selected_->setText(in_rows(selection_details(), data != nullptr ? *data : none));
     legend_->setVisible(timeline_->selected().span == nullptr && !timeline_->area() && !timeline_->selected_gap() &&
                         !timeline_->selected_lost());
+    hints_->setVisible(!legend_->isHidden() && selection_.now() == Selection{});
     show_spans();
 }
 
@@ -382,6 +378,18 @@ void WatchPage::show_spans() {
     span_view_->setVisible(any);
     no_spans_->setVisible(!any);
     if (other) scroll_spans();
+}
+
+/// The one that is asked about first.
+void WatchPage::select_idlest() {
+    if (!shown_ || !shown_->problem) return;
+    const auto splits = node_splits();
+    const auto most = std::max_element(splits.begin(), splits.end(), [](const IdleSplit& a, const IdleSplit& b) {
+        return a.idle_share() < b.idle_share();
+    });
+    const auto& lanes = shown_->lanes->lanes();
+    const auto place = static_cast<std::size_t>(most - splits.begin());
+    if (place < std::min(splits.size(), lanes.size())) selection_.select({.nodes = {lanes[place].name}});
 }
 
 /// The table begins where the timeline does, with the iteration that the selection tells of where that is in sight.
