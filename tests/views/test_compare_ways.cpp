@@ -180,6 +180,7 @@ private Q_SLOTS:
         QTRY_VERIFY(first->isVisible());
         for (const auto* view : page.timelines()) {
             QVERIFY(view->is_compact());
+            QCOMPARE(std::ssize(view->groups()), recorded.experiment.pipeline.stages);
             QVERIFY2(view->height() >= view->height_for_least_lanes(), "all lanes are seen");
             QCOMPARE(view->height() - (view == first ? static_cast<int>(axis_height) : 0),
                      page.timelines().back()->height());  // lanes of one height
@@ -265,6 +266,31 @@ private Q_SLOTS:
                 }
             QVERIFY2(filled >= 30, qPrintable(QString("lane %1: %2").arg(lane).arg(filled)));
             QVERIFY2(inked >= 5, qPrintable(QString("lane %1: %2").arg(lane).arg(inked)));
+        }
+    }
+
+    /// Whose lanes stand together, under one number as high as they are, and beside it they are named.
+    void low_lanes_of_a_stage_stand_together() {
+        constexpr int lanes = 12, lane_px = 6, stages_of_all = 4;
+        LowTimeline low(lanes, lane_px);
+        std::vector<int> stages(lanes);
+        for (int lane = 0; lane < lanes; ++lane) low.data->set_stage(lane, stages[lane] = lane % stages_of_all);
+        low.view.set_data(low.data);
+        low.view.set_groups(bands_by_stage(stages));
+        QCOMPARE(low.view.layout_of_lanes().count(), lanes);  // there are no heads
+        for (int stage = 0; stage < stages_of_all; ++stage)
+            for (int i = 0; i < 3; ++i)
+                QCOMPARE(low.view.layout_of_lanes().row_of(stage + stages_of_all * i), 3 * stage + i);
+        const QImage seen = low.shown();
+        for (int stage = 0; stage < stages_of_all; ++stage) {
+            const QColor fill = theme().stage(stage);
+            const int top = 3 * stage * lane_px + 2, bottom = 3 * (stage + 1) * lane_px - 3;
+            for (const int y : {top, bottom})
+                QVERIFY2(seen.pixelColor(7, y) == fill, "one square, as high as they are");
+            int inked = 0;
+            for (int y = top; y < bottom; ++y)
+                for (int x = 24; x < 92; ++x) inked += contrast(seen.pixelColor(x, y), theme().surface) > 3;
+            QVERIFY2(inked >= 30, qPrintable(QString("stage %1: %2").arg(stage).arg(inked)));
         }
     }
 

@@ -2,7 +2,6 @@
 #include "views/compare/compare_page.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -84,8 +83,10 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       selection_(selection),
       list_(new RunList(feed)),
       panes_(new QSplitter(Qt::Horizontal)),
+      list_edge_(*panes_, 0),
       tabs_(new QTabWidget),
-      empty_(new QWidget),
+      empty_(new EmptyNote(
+          tr("Select two or more runs in the list to see their differences, curves and timelines side by side"))),
       best_(new HeadlineCards),
       table_(new FigureTable),
       only_differing_(new QCheckBox(tr("Only what differs"))),
@@ -100,9 +101,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       timeline_key_(new FlowKey(small_font(), this)),
       stack_scroll_(new QScrollArea),
       stack_(new QWidget),
-      stack_rows_(new QVBoxLayout(stack_)),
-      usual_list_(first_list),
-      usual_page_(first_page) {
+      stack_rows_(new QVBoxLayout(stack_)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(panes_);
@@ -119,18 +118,9 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     panes_->setChildrenCollapsible(false);
     panes_->setObjectName("compare_columns");
 
-    auto* empty_column = new QVBoxLayout(empty_);
-    auto* hint = words_label(
-        tr("Select two or more runs in the list to see their differences, curves and timelines side by side"),
-        "secondary");
-    hint->setAlignment(Qt::AlignCenter);
-    auto* sweep = new QPushButton(tr("Sweep the open experiment…"));
-    sweep->setObjectName("make_sweep");
-    empty_column->addStretch();
-    empty_column->addWidget(hint);
-    empty_column->addWidget(sweep, 0, Qt::AlignHCenter);
-    empty_column->addStretch();
-    connect(sweep, &QPushButton::clicked, this, &ComparePage::show_sweep);
+    empty_->show_button(tr("Sweep the open experiment…"));
+    empty_->button().setObjectName("make_sweep");
+    connect(empty_, &EmptyNote::pressed, this, &ComparePage::show_sweep);
 
     curves_->set_metrics({"loss", "bytes_sent"});
     auto* differences_tab = new QWidget;
@@ -163,6 +153,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     connect(sweep_, &SweepPanel::runs_chosen, list_, &RunList::select);
     connect(&selection, &SelectionModel::changed, this, &ComparePage::follow_selection);
     connect(&zoom_, &TimeZoom::changed, this, &ComparePage::want_what_is_in_sight);
+    connect(&zoom_, &TimeZoom::changed, this, &ComparePage::order_lanes);
     connect(&zoom_, &TimeZoom::changed, this, [this] {
         if (!settles_ && isVisible()) Q_EMIT time_moved();
     });
@@ -236,6 +227,18 @@ void ComparePage::fit_timelines() {
     show_timeline_key(low);
 }
 
+/// Low lanes stand stage by stage, as they are served in sight: so the pipeline's waves are seen, and runs that give a
+/// node different stages can be compared.
+void ComparePage::order_lanes() {
+    for (auto* view : timelines_) {
+        if (!view->is_compact() || view->data() == nullptr) continue;
+        std::vector<int> stages(view->data()->lanes().size());
+        for (std::size_t lane = 0; lane < stages.size(); ++lane)
+            stages[lane] = view->data()->stage_at(static_cast<int>(lane), view->moment_in_sight());
+        view->set_groups(bands_by_stage(stages));
+    }
+}
+
 /// Swatches have hatches where the lanes have.
 void ComparePage::show_timeline_key(bool low) {
     std::vector<const RunData*> runs;
@@ -270,7 +273,7 @@ void ComparePage::follow() {
 
 void ComparePage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
-    fit_list();
+    QMetaObject::invokeMethod(this, &ComparePage::fit_list, Qt::QueuedConnection);  // when its panes have their sizes
     if (std::exchange(is_stale_, false)) refresh();
 }
 
@@ -321,21 +324,15 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     table_->show_rows(rows, runs);
 }
 
-/// In a small window the list leaves its room to the runs that are compared, unless somebody drew its edge: then it is
-/// not as wide as it was made, in the page's proportion.
+/// In a small window the list leaves its room to the runs that are compared; in a large one it has what its words need.
 void ComparePage::fit_list() {
-    if (!isVisible()) return;  // nothing has its size yet
-    constexpr int rounding = 3;
-    const int list = panes_->sizes().front(), all = list + panes_->sizes().back();
-    if (std::abs(list - usual_list_ * all / usual_page_) > rounding) return;
-    usual_page_ = width();
-    usual_list_ = width() < narrow_page ? narrow_list : std::min(width() * first_list / first_page, most_list);
-    panes_->setSizes({usual_list_, usual_page_ - usual_list_});
+    if (!list_edge_.is_free()) return;
+    list_edge_.put(width() < narrow_page ? narrow_list : std::min(width() * first_list / first_page, most_list));
 }
 
 void ComparePage::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    fit_list();
+    QMetaObject::invokeMethod(this, &ComparePage::fit_list, Qt::QueuedConnection);
 }
 
 void ComparePage::changeEvent(QEvent* event) {
@@ -397,6 +394,7 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
         if (!timelines_[i]->is_compact())
             timelines_[i]->setMinimumHeight(runs.size() == 1 ? timelines_[i]->height_for_all_lanes() : least_timeline);
     }
+    order_lanes();
     fit_timelines();
     const QString found = idle_finding(runs);
     idle_finding_->setText(found);

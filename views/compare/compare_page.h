@@ -23,6 +23,8 @@
 #include "views/runs/evaluator.h"
 #include "views/runs/run_list.h"
 #include "views/theme/beside_tabs.h"
+#include "views/theme/empty_note.h"
+#include "views/theme/fitted_edge.h"
 #include "views/theme/flow_key.h"
 #include "views/timeline/timeline_view.h"
 
@@ -75,6 +77,7 @@ private:
     void show_one_iteration();
     void show_timelines(const std::vector<const RunData*>& runs);
     void fit_timelines();
+    void order_lanes();
     void show_timeline_key(bool low);
 
     void share_selection(const TimelineView& view);
@@ -85,9 +88,10 @@ private:
     TimeZoom zoom_;
     RunList* list_;
     QSplitter* panes_;  ///< the list and the runs that are compared
+    FittedEdge list_edge_;
     QTabWidget* tabs_;
     BesideTabs* parts_ = nullptr;  ///< the differences beside the other tabs where there is room
-    QWidget* empty_;
+    EmptyNote* empty_;
     HeadlineCards* best_;
     FigureTable* table_;
     QCheckBox* only_differing_;
@@ -105,7 +109,6 @@ private:
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
     std::vector<QLabel*> figures_;  ///< beside each timeline's title
-    int usual_list_, usual_page_;   ///< pixels of the list that it was made to have, of those of the page
     bool first_look_ = true;        ///< the timelines were not zoomed yet
     bool settles_ = false;          ///< the time in sight changes by itself
     std::optional<std::pair<double, double>> time_;

@@ -41,6 +41,12 @@ std::vector<LaneGroup> group_by_stage(const std::vector<int>& stage_of_lane) {
     return groups;
 }
 
+std::vector<LaneGroup> bands_by_stage(const std::vector<int>& stage_of_lane) {
+    auto bands = group_by_stage(stage_of_lane);
+    for (auto& band : bands) band.name.clear();
+    return bands;
+}
+
 LaneLayout::LaneLayout(int lanes, std::vector<LaneGroup> groups, const std::set<std::string>& collapsed,
                        const std::set<int>& pinned)
     : groups_(std::move(groups)), row_of_lane_(at(lanes), -1) {
@@ -55,9 +61,10 @@ LaneLayout::LaneLayout(int lanes, std::vector<LaneGroup> groups, const std::set<
         for (int lane = 0; lane < lanes; ++lane)
             if (!pinned.contains(lane)) add(lane, -1);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-        collapsed_.push_back(collapsed.contains(groups_[g].name));
+        const bool has_head = !groups_[g].name.empty();
+        collapsed_.push_back(has_head && collapsed.contains(groups_[g].name));
         const int head = count();
-        rows_.push_back({-1, static_cast<int>(g)});
+        if (has_head) rows_.push_back({-1, static_cast<int>(g)});
         for (const int lane : groups_[g].lanes) {
             if (pinned.contains(lane)) continue;
             if (collapsed_.back() != 0)

@@ -9,7 +9,7 @@ namespace skippipe {
 
 /// Lanes that stand together under a name.
 struct LaneGroup {
-    std::string name;
+    std::string name;        ///< empty: they stand together without a head
     int stage = -1;          ///< of all its lanes; -1: of several
     std::vector<int> lanes;  ///< in the order of the timeline
     bool operator==(const LaneGroup&) const = default;
@@ -19,6 +19,8 @@ struct LaneGroup {
 /// stage's groups come in the order of stages.
 std::vector<LaneGroup> group_lanes(const std::vector<std::string>& name_of_lane);
 std::vector<LaneGroup> group_by_stage(const std::vector<int>& stage_of_lane);
+/// The same without heads, which low lanes have no room for.
+std::vector<LaneGroup> bands_by_stage(const std::vector<int>& stage_of_lane);
 
 /// A row of the timeline: a lane, the head of a group, or a line.
 struct LaneRow {
@@ -27,7 +29,8 @@ struct LaneRow {
     bool operator==(const LaneRow&) const = default;
 };
 
-/// Rows of lanes, pinned ones first, then group by group, each under its head; of a collapsed one the head alone.
+/// Rows of lanes, pinned ones first, then group by group, each under its head if it has one; of a collapsed one the
+/// head alone.
 class LaneLayout {
 public:
     LaneLayout() = default;

@@ -8,7 +8,6 @@ namespace skippipe {
 namespace {
 constexpr double fold_pixels = 3;
 constexpr double hatch_pixels = 5, low_mark_pixels = 10;
-constexpr double least_small_lane = 12;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
 constexpr double label_pixels = 16;
@@ -32,6 +31,7 @@ TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, I
     if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);
     names_microbatch_ = query.microbatch.has_value();
     names_are_short_ = view.compact_ && has_short_names();
+    names_bands_ = view.compact_ && has_bands();
     for (std::size_t c = 0; c < idle_causes; ++c) {
         const auto cause = static_cast<IdleCause>(c);
         waits_[c] = {packed(cause_fill(theme_, cause, view.colour_by_)),
@@ -76,6 +76,7 @@ void TimelinePainter::draw() {
     const int last = std::min(stack_.count - 1, static_cast<int>((stack_.scroll + bottom) / stack_.height));
     lost_times(first, last);
     for (int i = first; i <= last; ++i) row(i);
+    if (names_bands_) bands();
     if (view_.compact_) iteration_bounds();
     pinned_rows();
     area();
@@ -147,84 +148,6 @@ void TimelinePainter::group_head(int index, int group) {
         const double x = scale_.left + static_cast<double>(k) * step;
         box(x, bottom - busy[k] * tall, x + step, bottom, packed(fill));
     }
-}
-
-void TimelinePainter::lane_name(int index, double top) {
-    const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
-    const double moment = view_.moment_in_sight();
-    int stage = view_.data_->stage_at(index, moment);
-    const bool serves = stage >= 0;
-    if (!serves && !view_.compact_) stage = view_.data_->last_stage_at(index, moment);
-    const bool marked = view_.marked_nodes_.count(lane.name) > 0;
-    if (marked && scale_.left > 0) {
-        box(0, top, scale_.right, top + stack_.height - 1,
-            packed(mix(theme_.surface, theme_.accent, theme_.dark ? 0.24 : 0.14)));
-        box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
-    }
-    if (view_.compact_) {
-        if (serves) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));
-        if (scale_.left > 0) compact_name(lane.name, serves ? stage : -1, index, top, marked);
-        return;
-    }
-    const double middle = top + (stack_.height - 14) / 2;
-    if (stage >= 0) {
-        // Of a node that serves none any more the last one, struck through.
-        const QColor fill = serves ? theme_.stage(stage) : theme_.surface;
-        const std::string number = std::to_string(stage);
-        box(8, middle - 1, 24, middle + 15, packed(fill));
-        text(16 - text_width(number) / 2, middle + 1, serves ? theme_.text_on(fill) : theme_.text_2, number);
-        if (!serves)
-            list_.AddLine({8, static_cast<float>(middle + 12)}, {24, static_cast<float>(middle + 2)},
-                          packed(theme_.text_2), 1);
-    }
-    list_.PushClipRect({0, static_cast<float>(top)},
-                       {static_cast<float>(scale_.left - 6), static_cast<float>(top + stack_.height)}, true);
-    text(30, middle + 1, theme_.text, lane.name);
-    list_.PopClipRect();
-}
-
-/// Letters get smaller with the lane, so that every lane is named. Lanes that are lower still stand by turns in two
-/// columns, where each has the height of two; names that have no room in half of the width are every second one's, and
-/// those of what is marked.
-void TimelinePainter::compact_name(const std::string& name, int stage, int index, double top, bool marked) {
-    constexpr double right = 4, edge = 6;
-    const bool is_low = stack_.height < least_named_lane, is_second = is_low && index % 2 != 0;
-    const Letters letters = stack_.height >= least_body_lane    ? Letters::body
-                            : stack_.height >= least_small_lane ? Letters::small
-                                                                : Letters::tiny;
-    list_.PushClipRect({0, static_cast<float>(stack_.top)},
-                       {static_cast<float>(scale_.left - right), static_cast<float>(view_.height())}, true);
-    const double chip = is_low ? low_chip_width : compact_chip_width, half = (scale_.left - right - edge) / 2;
-    double left = 0;
-    if (is_low) left = edge + (is_second ? names_are_short_ ? half : chip + 1 : 0);
-    if (stage >= 0) {
-        const double middle = top + stack_.height / 2,
-                     high = std::min(is_low ? 2 * stack_.height - 1 : stack_.height - 1, most_chip_height);
-        const double chip_top = std::max(std::round(middle - high / 2), stack_.top);
-        const std::string number = std::to_string(stage);
-        const Letters digits = letters == Letters::tiny ? Letters::tiny : Letters::small;
-        const double digits_high = digits == Letters::tiny ? 11 : 14;
-        box(left, chip_top, left + chip, chip_top + std::round(high), packed(theme_.stage(stage)));
-        text(left + (chip - text_width(number, digits)) / 2, chip_top + std::ceil((std::round(high) - digits_high) / 2),
-             theme_.text_on(theme_.stage(stage)), number, digits);
-    }
-    const bool is_named = !is_second || names_are_short_ || marked;
-    left = is_low && !names_are_short_ ? edge + 2 * (chip + 1) + 2 : left + chip + 3;
-    const double room = is_low && names_are_short_ ? half - chip - 3 : scale_.left - left - right;
-    const double high = letters == Letters::tiny ? 11 : 14, middle = top + (stack_.height - high) / 2;
-    // Names are as high as low lanes and a little more: the first one stays below the ruler.
-    const double name_top = top >= stack_.top ? std::max(middle, stack_.top - 1) : middle;
-    if (is_named) text(left, name_top, marked ? theme_.text : theme_.text_2, elided(name, room, letters), letters);
-    list_.PopClipRect();
-}
-
-/// Whether all names have room in one of two columns beside low lanes.
-bool TimelinePainter::has_short_names() const {
-    if (stack_.height >= least_named_lane || view_.data_ == nullptr) return false;
-    const double room = (scale_.left - 10) / 2 - low_chip_width - 3;
-    const auto& lanes = view_.data_->lanes();
-    return std::all_of(lanes.begin(), lanes.end(),
-                       [&](const Lane& lane) { return text_width(lane.name, Letters::tiny) <= room; });
 }
 
 void TimelinePainter::lane(int index) {

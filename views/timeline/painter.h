@@ -34,6 +34,7 @@ private:
     void axis();
     // painter_top.cpp
     void ruler();
+    bool begins_plan(const IterationTime& one) const;
     void overview();
     void marks();
     void events();
@@ -48,7 +49,15 @@ private:
     // painter_lines.cpp
     void line(int row, int line);
     void line_transfer(int lane, const LaneSpan& span, double latency_s, double top);
+    // painter_names.cpp
     void lane_name(int index, double top);
+    void compact_name(const std::string& name, int stage, int index, double top, bool marked);
+    bool has_short_names() const;
+    bool has_bands() const;
+    void bands();
+    void band(const LaneGroup& group, double top, double bottom);
+    std::vector<std::string> band_names(const LaneGroup& group, double room, int most_lines) const;
+    // painter.cpp
     void work(int index, double top, double bottom);
     void wait(IdleCause cause, double x0, double top, double x1, double bottom, double strength = 1);
     void low_wait(IdleCause cause, double x0, double top, double x1, double bottom, ImU32 ink);
@@ -65,8 +74,6 @@ private:
     float text_width(const std::string& words, Letters letters = Letters::small) const;
     /// Cut at its end where it is wider than `room`.
     std::string elided(std::string words, double room, Letters letters) const;
-    void compact_name(const std::string& name, int stage, int index, double top, bool marked);
-    bool has_short_names() const;
     void iteration_bounds();
     void box(double x0, double y0, double x1, double y1, ImU32 colour);
     /// Whether it steps back behind what stands out.
@@ -97,6 +104,7 @@ private:
     bool looks_for_ = false;         ///< what was found stands out
     bool names_microbatch_ = false;  ///< one microbatch stands out
     bool names_are_short_ = false;   ///< two have room beside each other
+    bool names_bands_ = false;       ///< low lanes are named stage by stage
     bool names_lanes_ = false;       ///< some lanes stand out, whatever they do
 };
 

@@ -66,6 +66,14 @@ void TimelinePainter::marks() {
     }
 }
 
+/// Whether another plan than before is in force from there on.
+bool TimelinePainter::begins_plan(const IterationTime& one) const {
+    const auto& plans = view_.data_->later_plans();
+    const double tolerance_s = 1e-9 * std::max(1.0, one.end_s);
+    return std::any_of(plans.begin(), plans.end(),
+                       [&](const auto& plan) { return std::abs(plan.from_s - one.begin_s()) <= tolerance_s; });
+}
+
 /// A box an iteration, with its number; of narrow ones each 2nd, 5th, 10th has one.
 void TimelinePainter::ruler() {
     const TimelineBands bands = view_.bands();
@@ -80,7 +88,11 @@ void TimelinePainter::ruler() {
     const auto* first = iteration_at(all, scale_.begin);
     double drawn_to = scale_.left, numbered_to = scale_.left;
     int every = 0;  // iterations between two numbers, by the width of the first box
-    std::vector<std::pair<double, std::string>> numbers;
+    struct Label {
+        double left = 0, wide = 0;
+        std::string number, words;
+    };
+    std::vector<Label> labels;
     for (const auto* one = first; one != all.data() + all.size() && one->begin_s() <= scale_.end; ++one) {
         const double x0 = std::max(scale_.x(one->begin_s()), scale_.left),
                      x1 = std::min(scale_.x(one->end_s), scale_.right);
@@ -89,28 +101,27 @@ void TimelinePainter::ruler() {
         const bool even = one->iteration % 2 == 0;
         box(x0, top, x1, bottom, packed(mix(theme_.surface_2, theme_.text_2, even ? 0.22 : 0.1)));
         box(x1 - 1, top, x1, bottom, packed(theme_.surface));
-        const std::string number = std::to_string(one->iteration + 1);
-        const double wide = text_width(number), whole = scale_.x(one->end_s) - scale_.x(one->begin_s());
+        Label label{.number = std::to_string(one->iteration + 1)};
+        const double wide = label.wide = text_width(label.number),
+                     whole = scale_.x(one->end_s) - scale_.x(one->begin_s());
         if (every == 0) every = static_cast<int>(std::max(1.0, nice_step((text_width("000") + 12) / whole)));
-        const double left = (x0 + x1 - wide) / 2;
+        if (every == 1 && begins_plan(*one)) label.words = QObject::tr(", new plan").toStdString();
+        double all = wide + text_width(label.words);
+        if (all + 6 > x1 - x0) label.words.clear(), all = wide;
+        const double left = label.left = (x0 + x1 - all) / 2;
         const bool fits = wide + 6 <= x1 - x0 || every > 1;
         if ((one->iteration + 1) % every != 0 || !fits || left < numbered_to || left + wide > scale_.right) continue;
-        numbers.emplace_back(left, number);
-        numbered_to = left + wide + 6;
+        numbered_to = left + all + 6;
+        labels.push_back(std::move(label));
     }
-    for (const auto& [left, number] : numbers) text(left, top + 1, theme_.text, number);  // over the boxes beside them
+    for (const auto& label : labels) {  // over the boxes beside them
+        text(label.left, top + 1, theme_.text, label.number);
+        text(label.left + label.wide, top + 1, theme_.text_2, label.words);
+    }
     for (const auto& plan : view_.data_->later_plans()) {
         if (plan.from_s < scale_.begin || plan.from_s > scale_.end) continue;
         const double x = std::floor(scale_.x(plan.from_s));
         box(x - 1, top, x + 1, bottom, packed(theme_.text));
-        const std::string words = QObject::tr("new plan").toStdString();
-        const double end = x + 6 + text_width(words);
-        const bool has_room = std::none_of(numbers.begin(), numbers.end(), [&](const auto& number) {
-            return number.first < end + 4 && number.first + text_width(number.second) > x;
-        });
-        if (!has_room || end > scale_.right) continue;
-        text(x + 4, top + 1, theme_.text_2, words);
-        numbers.emplace_back(x + 4, words);  // the next one keeps clear of it
     }
     list_.PopClipRect();
 }
