@@ -90,8 +90,11 @@ std::string setting_text(const nlohmann::ordered_json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::vector<SweepRow> sweep_rows(Reader& reader, const std::vector<SweepPoint>& points,
-                                 const std::vector<SweepState>& states) {
+namespace {
+
+/// `add` is told each point's place and row.
+template <class Add>
+std::vector<SweepRow> rows_of(const std::vector<SweepPoint>& points, const Add& add) {
     std::vector<SweepRow> rows;
     std::map<std::string, std::size_t> place;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -100,18 +103,30 @@ std::vector<SweepRow> sweep_rows(Reader& reader, const std::vector<SweepPoint>& 
             if (field != "seed") settings.push_back(value);
         const auto [found, is_new] = place.try_emplace(settings.dump(), rows.size());
         if (is_new) rows.push_back({.settings = {settings.begin(), settings.end()}});
-        auto& row = rows[found->second];
-        ++row.points;
+        ++rows[found->second].points;
+        add(i, rows[found->second]);
+    }
+    return rows;
+}
+
+}  // namespace
+
+std::vector<SweepRow> rows_to_come(const std::vector<SweepPoint>& points) {
+    return rows_of(points, [](std::size_t, SweepRow&) {});
+}
+
+std::vector<SweepRow> sweep_rows(Reader& reader, const std::vector<SweepPoint>& points,
+                                 const std::vector<SweepState>& states) {
+    return rows_of(points, [&](std::size_t i, SweepRow& row) {
         const auto run = states[i].done ? reader.run(states[i].run) : std::nullopt;
-        if (!run) continue;
+        if (!run) return;
         ++row.done;
         row.runs.push_back(run->id);
         row.machine_s.push_back(run->machine_s);
         if (run->iteration_s) row.iteration_s.push_back(*run->iteration_s);
         if (run->last_validation_loss) row.losses.push_back(*run->last_validation_loss);
         if (const auto money = money_of(reader, *run, points[i].experiment)) row.money.push_back(*money);
-    }
-    return rows;
+    });
 }
 
 std::optional<double> mean_or_none(const std::vector<double>& values) {

@@ -41,6 +41,8 @@ std::string setting_text(const nlohmann::ordered_json& value);
 /// In the order of the points. Runs whose plan this program cannot understand have no money.
 std::vector<SweepRow> sweep_rows(Reader& reader, const std::vector<SweepPoint>& points,
                                  const std::vector<SweepState>& states);
+/// The same where nothing was recorded yet.
+std::vector<SweepRow> rows_to_come(const std::vector<SweepPoint>& points);
 
 /// Of no values: none.
 std::optional<double> mean_or_none(const std::vector<double>& values);

@@ -88,6 +88,7 @@ private Q_SLOTS:
         QCOMPARE(of_three.command(),
                  QStringLiteral("skippipe evaluate 5 && skippipe evaluate 4 && skippipe evaluate 9"));
         QGuiApplication::clipboard()->clear();
+        QVERIFY2(!panel.findChild<QWidget*>("curve_sketch")->isHidden(), "what will stand there");
         panel.findChild<QPushButton*>("copy_evaluation")->click();
         QCOMPARE(QGuiApplication::clipboard()->text(), panel.command());
     }

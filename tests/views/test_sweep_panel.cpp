@@ -207,6 +207,7 @@ private Q_SLOTS:
         QVERIFY2(panel.words().text().startsWith("Chance does as much: over the seeds p ="),
                  qPrintable(panel.words().text()));
         QCOMPARE(panel.table().columnCount(), 7);
+        QVERIFY2(panel.table().height() < 4 * panel.table().rowHeight(0), "what two rows do not need is the curve's");
         QCOMPARE(panel.table().item(0, 6)->text(), QString("runs 1, 2"));  // which all got there
         QVERIFY(!panel.table().isColumnHidden(2));
         QVERIFY(!panel.figure().isEnabled());
@@ -331,6 +332,8 @@ private Q_SLOTS:
         QTest::keyClick(how, Qt::Key_Down);
         type(named<QSpinBox>(panel, "sweep_draws"), "8");
         QTRY_COMPARE(panel.words().text(), QString("8 runs"));
+        QTRY_VERIFY2(panel.table().isVisible() && panel.table().rowCount() == 8, "what will run is seen");
+        QVERIFY2(!panel.lines().isVisible(), "there is nothing to draw yet");
         QTest::mouseClick(&panel.form().add_button(), Qt::LeftButton);
         QCOMPARE(panel.findChildren<QLineEdit*>("sweep_values").size(), 2);
     }

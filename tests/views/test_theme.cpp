@@ -207,6 +207,8 @@ private Q_SLOTS:
         QCOMPARE(quantity_beside(1e9, 125e6, "bit/s"), "1000" + thin + "Mbit/s");
         QCOMPARE(unbroken_numbers("planned anew: 1" + thin + "min 40" + thin + "s an iteration"),
                  QString("planned anew: 1\u202fmin\u00a040\u202fs an iteration"));
+        QCOMPARE(with_words_before("skip ratio 0.33 instead of 0, run 4: 1.74 times"),
+                 QString::fromUtf8("skip ratio\u00A00.33 instead\u00A0of\u00A00, run\u00A04: 1.74 times"));
         QCOMPARE(unbroken_numbers("idles 95.0" + thin + "%, for 3" + thin + "skips and 35.4" + thin + "%"),
                  QString("idles 95.0\u202f%, for 3" + thin + "skips and 35.4\u202f%"));
         QCOMPARE(unbroken("8.13" + thin + "% of 1" + thin + "s"), QString("8.13\u00a0%\u00a0of\u00a01\u00a0s"));

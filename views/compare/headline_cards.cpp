@@ -55,7 +55,7 @@ void HeadlineCards::show_headlines(Headlines headlines) {
     answer_->setVisible(shown_.answer.has_value());
     if (shown_.answer) {
         title_->setText(shown_.answer->title);
-        words_->setText(shown_.answer->words);
+        words_->setText(with_words_before(shown_.answer->words));
     }
     for (const auto& headline : shown_.cards) row_->addWidget(card(headline), 1);
     setVisible(shown_.answer || !shown_.cards.empty());
@@ -68,7 +68,7 @@ QWidget* HeadlineCards::card(const Headline& headline) {
     auto* column = new QVBoxLayout(frame);
     column->setContentsMargins(size::gap + size::unit, size::gap, size::gap + size::unit, size::gap);
     column->setSpacing(2);
-    column->addWidget(words_label(headline.title, "small"));
+    column->addWidget(words_label(with_words_before(headline.title), "small"));
     auto* line = new QHBoxLayout;
     line->setSpacing(size::gap);
     if (headline.run != 0) {
@@ -83,7 +83,7 @@ QWidget* HeadlineCards::card(const Headline& headline) {
     line->addWidget(figure);
     line->addStretch();
     column->addLayout(line);
-    auto* words = words_label(headline.words, "secondary");
+    auto* words = words_label(with_words_before(headline.words), "secondary");
     words->setTextInteractionFlags(Qt::TextSelectableByMouse);
     words->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     column->addWidget(words, 1);

@@ -8,7 +8,6 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QSignalBlocker>
-#include <QSplitter>
 #include <QStyle>
 #include <QVBoxLayout>
 
@@ -37,6 +36,8 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
       progress_(new QProgressBar),
       results_(new QWidget),
       to_come_(new QWidget),
+      to_come_title_(words_label({}, "heading")),
+      pictures_(new QSplitter(Qt::Horizontal)),
       table_(new QTableWidget),
       across_(new QComboBox),
       lines_(new ParallelPlot),
@@ -58,7 +59,7 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
     progress_->setTextVisible(false);
     progress_->setRange(0, 1000);
     column->addWidget(progress_);
-    make_results(*column);
+    make_results();
     make_room(*column);
     form_->add_axis("pipeline.skip_ratio", "0, 0.33");
     delay_.setSingleShot(true);
@@ -93,7 +94,7 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
 
 SweepPanel::~SweepPanel() { pool_.waitForDone(); }
 
-void SweepPanel::make_results(QVBoxLayout& column) {
+void SweepPanel::make_results() {
     make_plain(*table_, tr("Results of the sweep"));
     table_->setObjectName("sweep_results");
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -111,18 +112,16 @@ void SweepPanel::make_results(QVBoxLayout& column) {
     auto* right_column = seamless_column(right);
     right_column->addWidget(across_, 0, Qt::AlignRight);
     right_column->addWidget(trade_offs_, 1);
-    auto* pictures = new QSplitter(Qt::Horizontal);
-    pictures->addWidget(lines_);
-    pictures->addWidget(right);
-    pictures->setSizes({420, 320});
-    pictures->setChildrenCollapsible(false);
+    pictures_->addWidget(lines_);
+    pictures_->addWidget(right);
+    pictures_->setSizes({420, 320});
+    pictures_->setChildrenCollapsible(false);
     auto* parts = new QSplitter(Qt::Vertical);
-    parts->addWidget(pictures);
+    parts->addWidget(pictures_);
     parts->addWidget(table_);
     parts->setSizes({260, 200});
     parts->setChildrenCollapsible(false);
     seamless_column(results_)->addWidget(parts);
-    column.addWidget(results_, 1);
     connect(across_, &QComboBox::currentIndexChanged, this,
             [this](int index) { trade_offs_->set_over_money(index == 1); });
     for (SweepPlot* plot : std::initializer_list<SweepPlot*>{lines_, trade_offs_})
@@ -132,22 +131,20 @@ void SweepPanel::make_results(QVBoxLayout& column) {
         });
 }
 
-/// What will stand where nothing does yet.
+/// What will run, and what will stand here then.
 void SweepPanel::make_room(QVBoxLayout& column) {
     auto* inside = new QVBoxLayout(to_come_);
-    inside->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
+    inside->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
     inside->setSpacing(size::unit);
-    inside->addStretch();
-    for (auto* label : {words_label(tr("Results stand here as runs end"), "heading"),
-                        words_label(tr("A table of all runs, a line a run through its values, and which of them trade "
-                                       "iteration time or money for loss"),
-                                    "secondary")}) {
-        label->setAlignment(Qt::AlignCenter);
-        inside->addWidget(label);
-    }
-    inside->addStretch();
+    inside->addWidget(to_come_title_);
+    inside->addWidget(
+        words_label(tr("As runs end, their results stand beside their values. Above them come a line a run through its "
+                       "values, and which runs trade iteration time or money for loss"),
+                    "secondary"));
     to_come_->setObjectName("sweep_to_come");
-    column.addWidget(to_come_, 1);
+    column.addWidget(to_come_);
+    column.addWidget(results_, 1);
+    column.addStretch();
 }
 
 void SweepPanel::showEvent(QShowEvent*) {
@@ -219,7 +216,7 @@ void SweepPanel::look_again() {
             if (serial != self->serial_) return self->look_again();
             if (!why.isEmpty() && self->feed_.error().isEmpty()) {  // no run was ever recorded here
                 found->states.assign(self->points_->size(), {});
-                found->look = {};
+                found->look = look_of(sweep_fields(*self->points_), rows_to_come(*self->points_));
             }
             if (why.isEmpty() || self->feed_.error().isEmpty()) return self->take_found(*found);
             self->fault_ = tr("The record cannot be read: %1").arg(why);
@@ -316,8 +313,10 @@ void SweepPanel::follow_state() {
                     : points_        ? counted()
                     : is_looking()   ? tr("Counting the runs…")
                                      : tr("Name a field and its values: the open experiment is trained with each"));
-    results_->setVisible(look_.rows() > 0 && begun);
-    to_come_->setVisible(look_.rows() == 0 || !begun);
+    results_->setVisible(look_.rows() > 0);
+    pictures_->setVisible(begun);
+    to_come_->setVisible(!begun);
+    to_come_title_->setText(look_.rows() > 0 ? tr("What will run, a row each") : tr("Results stand here as runs end"));
 }
 
 void SweepPanel::make_table() {

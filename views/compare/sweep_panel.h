@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QSplitter>
 #include <QTableWidget>
 #include <QThreadPool>
 #include <QPointer>
@@ -60,7 +61,7 @@ private:
     };
     using Points = std::shared_ptr<const std::vector<SweepPoint>>;
     void make_table();
-    void make_results(QVBoxLayout& column);
+    void make_results();
     void make_room(QVBoxLayout& column);
     void plan_again();
     void take_points(const Points& points, const QString& fault, int serial);
@@ -82,6 +83,8 @@ private:
     QLabel *words_, *left_;
     QProgressBar* progress_;
     QWidget *results_, *to_come_;
+    QLabel* to_come_title_;
+    QSplitter* pictures_;
     QTableWidget* table_;
     QComboBox* across_;
     ParallelPlot* lines_;

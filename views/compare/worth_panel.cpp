@@ -135,6 +135,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     number->setLocale(QLocale::c());
     target_->setValidator(number);
     auto* row = head_row();
+    row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->addWidget(figure_);
     row->addWidget(words_label(tr("to"), "secondary"));
     row->addWidget(metric_);
@@ -153,8 +154,8 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     connect(&tick_, &QTimer::timeout, this, &WorthPanel::show_progress);
     auto* column = seamless_column(this);
     column->addLayout(row);
-    words_->setContentsMargins(size::wide_gap, 0, size::wide_gap, size::unit);
-    finding_->setContentsMargins(size::wide_gap, 0, size::wide_gap, 0);
+    words_->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    finding_->setContentsMargins(size::gap, 0, size::gap, 0);
     column->addWidget(finding_);
     column->addWidget(words_);
     column->addWidget(plot_, 3);
@@ -413,6 +414,9 @@ void WorthPanel::fill_table() {
     table_->setColumnHidden(chance, std::none_of(worths_.rows.begin(), worths_.rows.end(),
                                                  [&](const auto& row) { return compared_of(row).p.has_value(); }));
     space_columns();
+    // The curve has what few rows do not need.
+    table_->setMaximumHeight(table_->horizontalHeader()->sizeHint().height() + table_->verticalHeader()->length() +
+                             2 * table_->frameWidth());
 }
 
 /// Further apart than their words ask for, where there is room.

@@ -21,6 +21,7 @@
 #include <QVBoxLayout>
 
 #include "views/curves/evaluate_bar.h"
+#include "views/curves/curve_sketch.h"
 #include "views/curves/plot.h"
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
@@ -116,18 +117,25 @@ QWidget* OmissionPanel::make_empty() {
         label->setWordWrap(label != command_label_);
         column->addWidget(label);
     };
-    add(new QLabel, tr("Not evaluated yet"), "heading");
+    column->addWidget(new CurveSketch(tr("Stages kept"), tr("Perplexity")), 0, Qt::AlignHCenter);
+    column->addSpacing(size::gap);
+    add(new QLabel, tr("How many stages can be left out?"), "heading");
     add(why_empty_, {}, "secondary");
     column->addSpacing(size::gap);
-    column->addLayout(empty_bar_);
-    column->addSpacing(size::gap);
-    add(command_label_, {}, "small");
-    command_label_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
     auto* copy = new QPushButton(tr("Copy as command"));
     copy->setObjectName("copy_evaluation");
     copy->setToolTip(tr("The same in a terminal; --weights names a file instead of the newest checkpoint"));
     connect(copy, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(command_); });
-    column->addWidget(copy, 0, Qt::AlignHCenter);
+    auto* actions = new QHBoxLayout;
+    actions->setSpacing(size::gap);
+    actions->addStretch();
+    actions->addLayout(empty_bar_);
+    actions->addWidget(copy, 0, Qt::AlignTop);
+    actions->addStretch();
+    column->addLayout(actions);
+    column->addSpacing(size::gap);
+    add(command_label_, {}, "small");
+    command_label_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
     column->addStretch();
     return empty;
 }
@@ -295,8 +303,9 @@ void OmissionPanel::tell_caption() {
                     .arg(capitalised(run_numbers(missing_)));
     caption_->setText(text);
     why_empty_->setText(
-        tr("Here would be the validation perplexity of the selected runs for every number of stages kept; the hidden "
-           "state passes the others by unchanged.") +
+        tr("A model that was trained with skips may serve with fewer stages than it has. Evaluating validates a run's "
+           "newest checkpoint with every set of stages left out: here stands its perplexity then, the mean over the "
+           "sets of each size, from the least to the most as a band.") +
         (simulated_.empty() ? QString{}
                             : ' ' + (simulated_.size() == 1 ? tr("%1 is a simulation: it has no weights.")
                                                             : tr("%1 are simulations: they have no weights."))

@@ -144,6 +144,14 @@ QString unbroken_numbers(QString words) {
     return words.replace(parts, QStringLiteral("\\1\u202F\\2")).replace(whole, QStringLiteral("\\1\u00A0\\2"));
 }
 
+QString with_words_before(const QString& words) {
+    static const QRegularExpression number(QStringLiteral("(\\p{L}) (?=\\d)"));
+    static const QRegularExpression of(QStringLiteral("(\\p{L}) (?=(?:of|to|by|at)\\x{00A0})"));
+    return unbroken_numbers(words)
+        .replace(number, QStringLiteral("\\1\u00A0"))
+        .replace(of, QStringLiteral("\\1\u00A0"));
+}
+
 QString number_tick(double value, double step, double largest) {
     const auto [unit, name] = largest >= 1e4 ? prefix_for(largest) : std::pair{1.0, ""};
     const QString prefix = *name == 0 ? QString{} : thin + QLatin1String(name);

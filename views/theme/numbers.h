@@ -52,6 +52,8 @@ QString unbroken(QString words);
 /// A sentence in which no line parts a number from its unit, nor "1 min" from "40 s"; the space before a unit is as
 /// thin as elsewhere. Rich text keeps that only where its style says "white-space:pre-wrap".
 QString unbroken_numbers(QString words);
+/// The same, with each number in the line of the word before it: "skip ratio 0.33 instead of 0" leaves no 0 alone.
+QString with_words_before(const QString& words);
 /// A tick of an axis of plain numbers whose ticks are `step` apart, with as many digits as tell it from the next one;
 /// prefixes where `largest` of the axis is at least 10,000: "1.25 M".
 QString number_tick(double value, double step, double largest);
