@@ -10,9 +10,9 @@
 #include "core/experiment/model_size.h"
 #include "core/experiment/validate.h"
 #include "plugins/planners/all.h"
+#include "tests/views/shown_inspector.h"
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
-#include "views/inspector/inspector.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
 
@@ -116,21 +116,12 @@ class TestApplying : public QObject {
     Q_OBJECT
     PlannerRegistry planners_;
 
-    struct Form {
-        explicit Form(const PlannerRegistry& planners)
-            : failures(document, selection), inspector(document, selection, failures, planners) {
-            document.start_new(two_nodes());
-            inspector.resize(320, 600);
-            inspector.show();
-        }
+    struct Form : ShownInspector {
+        explicit Form(const PlannerRegistry& planners) : ShownInspector(planners, two_nodes(), {320, 600}) {}
         template <class Kind>
         Kind* find(const char* name) {
             return inspector.widget()->findChild<Kind*>(name);
         }
-        Document document;
-        SelectionModel selection;
-        FailureEditor failures;
-        Inspector inspector;
     };
 
 private Q_SLOTS:

@@ -284,11 +284,16 @@ private Q_SLOTS:
         QVERIFY(!scaled_field(3, 1e300, Info{}).value && !scaled_field(0.5, 3.0, Info{.min = 0, .max = 1}).value);
         QCOMPARE(*scaled_field(std::optional<double>(), 2.0, Info{}).value, std::optional<double>());
         // W15: as a person says it, and exactly what it is.
-        QCOMPARE(to_field(17'563'648.0, bandwidth), QString("17.563648\u2009MB/s"));
-        QCOMPARE(to_field(125e6, bandwidth), QString("125\u2009MB/s"));
-        QCOMPARE(to_field(123456789.0, bandwidth), QString("123.456789\u2009MB/s"));
+        QCOMPARE(to_field(17'563'648.0, bandwidth), QString("140.509184\u2009Mbit/s"));
+        QCOMPARE(to_field(125e6, bandwidth), QString("1\u2009Gbit/s"));
+        QCOMPARE(to_field(123456789.0, bandwidth), QString("987.654312\u2009Mbit/s"));
         QCOMPARE(to_field(16e9, Info{.unit = "B"}), QString("16\u2009GB"));
-        QCOMPARE(to_field(123456789.0123, bandwidth), QString("123456789.0123\u2009B/s"));
+        QCOMPARE(to_field(123456789.0123, bandwidth), QString("987654312.0984\u2009bit/s"));
+        QCOMPARE(limits_text({.unit = "B/s", .min = 0, .max = 1e9, .above_min = true}),
+                 QString("more than 0\u2009bit/s, at most 8e09\u2009bit/s"));
+        QCOMPARE(short_text(to_field(17'563'648.0, bandwidth), "B/s"), QString("141\u2009Mbit/s"));
+        QCOMPARE(short_text("58\u2009ms", "s"), QString("58\u2009ms"));
+        QCOMPARE(short_text("fast", "B/s"), QString("fast"));
         QCOMPARE(to_field(0.02, seconds), QString("20\u2009ms"));
         QCOMPARE(to_field(0.058, seconds), QString("58\u2009ms"));  // 58 to the bit, though 1000 x 0.058 is not
         QCOMPARE(to_field(90.0, seconds), QString("90\u2009s"));

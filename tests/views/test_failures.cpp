@@ -17,6 +17,7 @@
 #include "core/experiment/validate.h"
 #include "core/planner/plan/problem.h"
 #include "plugins/planners/all.h"
+#include "tests/views/shown_inspector.h"
 #include "tests/views/silent_file.h"
 #include "views/failures/failure_axis.h"
 #include "views/failures/failure_editor.h"
@@ -406,15 +407,10 @@ private Q_SLOTS:
     }
 
     void the_inspector_edits_one_failure() {
-        Document document;
         Experiment e = three_nodes();
         e.failures = {parse_failure("crash:node-3@10s", ""), parse_failure("crash:any@3%", "")};
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor editor(document, selection);
-        Inspector inspector(document, selection, editor, planners_);
-        inspector.resize(300, 600);
-        inspector.show();
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, editor, inspector] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&inspector));
         const auto field = [&](const char* name) { return inspector.widget()->findChild<QWidget*>(name); };
         auto* list = inspector.widget()->findChild<QListWidget*>("failure_list");

@@ -8,14 +8,15 @@
 #include <QtTest>
 
 #include "plugins/planners/all.h"
+#include "tests/views/shown_inspector.h"
 #include "views/inspector/applying.h"
 #include "views/inspector/form.h"
-#include "views/inspector/inspector.h"
-#include "views/plan/plan_service.h"
 #include "views/inspector/prose_edit.h"
+#include "views/plan/plan_service.h"
 #include "views/theme/brief_combo.h"
 #include "views/theme/elided_edit.h"
 #include "views/theme/numbers.h"
+#include "views/theme/words.h"
 #include "views/topology/edits.h"
 
 using namespace skippipe;
@@ -35,16 +36,11 @@ private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
 
     void it_follows_the_selection_and_edits_what_it_shows() {
-        Document document;
         Experiment e;
         for (int i = 0; i < 2; ++i) add_node(e, {100.0 * i, 0});
         add_link(e, "node-1", "node-2");
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
-        inspector.resize(300, 600);
-        inspector.show();
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&inspector));
         QVERIFY2(inspector.widget()->findChild<QLineEdit*>("microbatches") != nullptr,
                  "nothing selected: the experiment");
@@ -71,8 +67,13 @@ private Q_SLOTS:
         selection.select({.links = {{"node-1", "berlin"}}});
         auto* latency = inspector.widget()->findChild<QLineEdit*>("latency_s");
         QVERIFY(latency != nullptr);
-        const auto* rate = inspector.widget()->findChild<QLabel*>("bandwidth_words");
-        QVERIFY(rate != nullptr && rate->text() == QString("1.00\u2009Gbit/s"));
+        // In the unit in which bandwidths are read; exactly, for whoever is in it.
+        auto* rate = inspector.widget()->findChild<ElidedEdit*>("bandwidth_bytes_per_s");
+        QVERIFY(rate != nullptr);
+        QCOMPARE(rate->text(), QString("1\u2009Gbit/s"));
+        document.edit("Measured", [](Experiment& x) { x.topology.links[0].bandwidth_bytes_per_s = 14'811'136; });
+        QCOMPARE(rate->text(), QString("118.489088\u2009Mbit/s"));
+        QCOMPARE(rate->seen_text(), QString("118\u2009Mbit/s"));
         type(latency, "0.25");
         QCOMPARE(document.experiment().topology.links[0].latency_s, 0.25);
         document.edit("Elsewhere", [](Experiment& changed) { changed.topology.links[0].latency_s = 0.5; });
@@ -81,7 +82,6 @@ private Q_SLOTS:
 
     /// What holds where a field is not set, and how idle the node is in the plan.
     void a_node_says_what_is_in_force() {
-        Document document;
         Experiment e;
         for (int i = 0; i < 2; ++i) add_node(e, {100.0 * i, 0});
         add_link(e, "node-1", "node-2");
@@ -89,12 +89,8 @@ private Q_SLOTS:
         e.pipeline.skip_ratio = 0;
         e.pipeline.memory_microbatches = 5;
         e.topology.nodes[0].memory_bytes.reset();
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
-        inspector.resize(300, 600);
-        inspector.show();
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
         selection.select({.nodes = {"node-1"}});
         const auto said = [&](const char* key) {
             auto* line = inspector.widget()->findChild<QLineEdit*>(key);
@@ -128,14 +124,10 @@ private Q_SLOTS:
 
     /// What was typed and is none of the field's values does not stay: not after Escape, nor where it changed nothing.
     void a_field_shows_a_value_of_the_document() {
-        Document document;
         Experiment e;
         add_node(e, {0, 0});
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
-        inspector.show();
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&inspector));
         auto* seeds = inspector.widget()->findChild<QLineEdit*>("seeds");
         QVERIFY(seeds != nullptr && seeds->text() == "1");
@@ -159,7 +151,6 @@ private Q_SLOTS:
     }
 
     void several_things_are_edited_together() {
-        Document document;
         Experiment e;
         for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
         e.topology.nodes[1].memory_microbatches = 5;
@@ -167,12 +158,8 @@ private Q_SLOTS:
         add_link(e, "node-1", "node-2");
         add_link(e, "node-2", "node-3");
         e.topology.links[1].both_ways = false;
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
-        inspector.resize(300, 600);
-        inspector.show();
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&inspector));
         selection.select({.nodes = {"node-1", "node-2"}, .links = {{"node-1", "node-2"}, {"node-2", "node-3"}}});
         auto* memory = inspector.widget()->findChild<QLineEdit*>("memory_microbatches");
@@ -209,13 +196,10 @@ private Q_SLOTS:
 
     /// A home connection.
     void an_uplink_and_a_downlink_are_typed() {
-        Document document;
         Experiment e;
         for (const char* id : {"a", "b"}) e.topology.nodes.push_back({.id = id});
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
         selection.select({.nodes = {"a"}});
         auto* up = inspector.widget()->findChild<QLineEdit*>("up_bytes_per_s");
         auto* down = inspector.widget()->findChild<QLineEdit*>("down_bytes_per_s");
@@ -236,10 +220,8 @@ private Q_SLOTS:
     }
 
     void the_rule_for_gradients_says_what_it_means() {
-        Document document;
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
+        ShownInspector shown(planners_);
+        auto& [document, selection, failures, inspector] = shown;
         const auto* words = inspector.widget()->findChild<QLabel*>("all_reduce_words");
         QVERIFY(words != nullptr);
         QVERIFY2(words->text().contains("ring"), qPrintable(words->text()));
@@ -253,15 +235,10 @@ private Q_SLOTS:
 
     /// Fields that few need are folded, with how many of them are set; where one is at fault they are seen.
     void seldom_fields_are_folded() {
-        Document document;
         Experiment nodes;
         for (int i = 0; i < 6; ++i) add_node(nodes, {100.0 * i, 0});
-        document.start_new(nodes);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
-        inspector.resize(340, 700);
-        inspector.show();
+        ShownInspector shown(planners_, nodes, {340, 700});
+        auto& [document, selection, failures, inspector] = shown;
         QVERIFY(QTest::qWaitForWindowExposed(&inspector));
         const auto field = [&](const char* key) { return inspector.widget()->findChild<QWidget*>(key); };
         const auto title = [&] {
@@ -285,15 +262,10 @@ private Q_SLOTS:
 
     /// A problem's field gets the keys, wherever it is folded away.
     void the_field_of_a_problem_is_shown() {
-        Document document;
         Experiment nodes;
         for (int i = 0; i < 6; ++i) add_node(nodes, {100.0 * i, 0});
-        document.start_new(nodes);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
-        inspector.resize(340, 500);
-        inspector.show();
+        ShownInspector shown(planners_, nodes, {340, 500});
+        auto& [document, selection, failures, inspector] = shown;
         QVERIFY(QTest::qWaitForWindowActive(&inspector));
         const auto has_keys = [&](const char* key) {
             auto* field = inspector.widget()->findChild<QWidget*>(key);
@@ -331,13 +303,13 @@ private Q_SLOTS:
 
     /// Of a file with faults each field says what the file has; what is wrong as it stands is said as well.
     void what_is_wrong_stands_under_its_field() {
-        Document document;
         Experiment e;
         for (int i = 0; i < 6; ++i) add_node(e, {100.0 * i, 0}, "home");
         add_region(e, {});
         e.topology.regions.front().id = "home";
         e.pipeline.stage_sizes = {1, 1};
         const Fault of_file{"/pipeline/microbatches", "\"many\" is not a whole number", "", ""};
+        Document document;
         document.open({"x.json", e, {of_file}});
         SelectionModel selection;
         FailureEditor failures(document, selection);
@@ -424,7 +396,6 @@ private Q_SLOTS:
 
     /// A region tells who stands in it and how far the others are; each leads to what it names.
     void a_region_tells_its_nodes_and_links() {
-        Document document;
         Experiment e;
         for (int i = 0; i < 3; ++i) add_region(e, {300.0 * i, 0});
         add_node(e, {0, 0}, "region-1");
@@ -432,10 +403,8 @@ private Q_SLOTS:
         add_link(e, "region-3", "region-1");
         e.topology.links[1].latency_s = 0.01;
         e.topology.links[1].both_ways = false;
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
         const auto facts = [&] { return inspector.widget()->findChild<QLabel*>("region_facts"); };
         const auto words = [&] {
             QTextDocument text;
@@ -457,7 +426,6 @@ private Q_SLOTS:
 
     /// A link says what an iteration of the plan sends over it, each way, and leads to who sends it.
     void a_link_tells_what_the_plan_sends() {
-        Document document;
         Experiment e;
         for (int i = 0; i < 2; ++i) {
             add_region(e, {300.0 * i, 0});
@@ -468,11 +436,9 @@ private Q_SLOTS:
         e.pipeline.skip_ratio = 0;
         e.pipeline.microbatches = 3;
         e.pipeline.planner = "gpipe";
-        document.start_new(e);
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
         QVERIFY(!has_errors(document.faults()));
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
         const auto words = [&](const char* name) {
             auto* label = inspector.widget()->findChild<QLabel*>(name);
             QTextDocument text;
@@ -515,20 +481,27 @@ private Q_SLOTS:
         QVERIFY2(words("link_facts").endsWith("nothing goes over it"), qPrintable(words("link_facts")));
     }
 
+    /// In a narrow panel labels take a second line, and fields keep their room.
+    void a_narrow_panel_has_room_for_values() {
+        ShownInspector shown(planners_, {}, {304, 600});
+        const auto width_of = [&](const char* field) {
+            return shown.inspector.widget()->findChild<QWidget*>(field)->width();
+        };
+        QTRY_VERIFY2(width_of("planner") >= 120, qPrintable(QString::number(width_of("planner"))));
+        shown.document.start_new({.name = "Another"});
+        QTRY_VERIFY2(width_of("planner") >= 120, qPrintable(QString::number(width_of("planner"))));
+        QTRY_COMPARE(shown.inspector.widget()->width(), shown.inspector.viewport()->width());
+    }
+
     /// The first lines of what an experiment asks, all of them in its tip and while somebody is in it.
     void a_description_is_read_whole() {
-        Document document;
         Experiment e;
         e.description =
             "Twenty nodes in twelve cities train a small model; every microbatch skips two of six stages. "
             "Links were measured between regions of a cloud, speeds of the nodes are made up, all a little "
             "different, so that planners have something to do.";
-        document.start_new(e);
-        SelectionModel selection;
-        FailureEditor failures(document, selection);
-        Inspector inspector(document, selection, failures, planners_);
-        inspector.resize(320, 700);
-        inspector.show();
+        ShownInspector shown(planners_, e, {320, 700});
+        auto& [document, selection, failures, inspector] = shown;
         inspector.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&inspector));
         const auto prose = [&] { return inspector.widget()->findChild<ProseEdit*>("description"); };
@@ -537,6 +510,11 @@ private Q_SLOTS:
         QTRY_COMPARE(prose()->seen_lines().size(), qsizetype{3});
         QVERIFY(prose()->seen_lines().last().endsWith(QChar(0x2026)));
         QCOMPARE(prose()->toolTip(), QString::fromStdString(e.description));
+        inspector.resize(320, 1000);
+        QTRY_VERIFY2(!prose()->seen_lines().last().endsWith(QChar(0x2026)), "a high panel has room for all of it");
+        QVERIFY(prose()->seen_lines().size() > 3);
+        inspector.resize(320, 700);
+        QTRY_COMPARE(prose()->seen_lines().size(), qsizetype{3});
         const int low = prose()->height();
         QVERIFY2(prose()->width() > inspector.widget()->width() * 3 / 4, "it is wide");
         prose()->setFocus();
@@ -564,6 +542,8 @@ private Q_SLOTS:
         QCOMPARE(label_of("plan_blocks"), QString("Planner chooses blocks"));
         QCOMPARE(label_of("skip_ratio"), QString("Skip ratio"));
         QCOMPARE(label_of("seeds"), QString("Number of seeds"));
+        QCOMPARE(without_keys("Switch off Both ways (both_ways) or skip less (at most 0.5)"),
+                 QString("Switch off Both ways or skip less (at most 0.5)"));
         QCOMPARE(label_of("seconds_per_sample_per_block"), QString("Time per sample per block"));
     }
 };

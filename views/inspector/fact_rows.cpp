@@ -16,7 +16,7 @@ QString quiet_words(const QString& words) {
 }
 
 QString fact_table_begin() {
-    return QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\" style=\"white-space:pre-wrap\">");
+    return QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"0\" style=\"white-space:pre-wrap\">");
 }
 
 QString fact_table_end(const QString& html) {
@@ -25,11 +25,12 @@ QString fact_table_end(const QString& html) {
 }
 
 QString fact_heading(const QString& words) {
-    return QStringLiteral("<tr><td colspan=\"2\">%1</td></tr>").arg(quiet_words(words));
+    return QStringLiteral("<tr><td colspan=\"2\" style=\"padding:2px 0\">%1</td></tr>").arg(quiet_words(words));
 }
 
 QString fact_row(const QString& name, const QString& words) {
-    return QStringLiteral("<tr><td width=\"28%\" style=\"padding-right:8px\">%1</td><td>%2</td></tr>")
+    return QStringLiteral(
+               "<tr><td width=\"28%\" style=\"padding:2px 8px 2px 0\">%1</td><td style=\"padding:2px 0\">%2</td></tr>")
         .arg(quiet_words(name), words);
 }
 

@@ -11,11 +11,19 @@ constexpr std::pair<const char*, int> prefixes[] = {{"P", 15}, {"T", 12},      {
                                                     {"u", -6}, {"\u03BC", -6}, {"n", -9}};
 
 /// Characters of a field: what is longer with a prefix is clearer without.
-constexpr qsizetype most_scaled = 16;
+constexpr qsizetype most_scaled = 18;
+
+bool is_bandwidth(const char* unit) { return qstrcmp(unit, "B/s") == 0; }
+
+/// The unit in which people read what has `unit` in files, and how many of it one of that is.
+std::pair<QString, double> read_in(const char* unit) {
+    return is_bandwidth(unit) ? std::pair(QStringLiteral("bit/s"), 8.0) : std::pair(QString::fromUtf8(unit), 1.0);
+}
 
 QString with_unit(double value, const Info& info) {
-    const QString number = QString::number(value, 'g', 9).remove('+');
-    return *info.unit != 0 ? number + QChar(0x2009) + QString::fromUtf8(info.unit) : number;
+    const auto [unit, factor] = read_in(info.unit);
+    const QString number = QString::number(value * factor, 'g', 9).remove('+');
+    return unit.isEmpty() ? number : number + QChar(0x2009) + unit;
 }
 
 /// Where "/ 2" or "* 1.5" at the end of a text begins; -1: nowhere.
@@ -74,18 +82,26 @@ QString number_text(double value, const char* unit) {
         return QString::fromLatin1(buffer, end - buffer);
     };
     if (!has_unit_in_field(unit)) return digits(value);
-    const QString thin{QChar(0x2009)}, base = QString::fromUtf8(unit);
+    const auto [base, factor] = read_in(unit);
+    const QString thin{QChar(0x2009)};
+    const double said = value * factor;
     const bool is_time = base == QLatin1String("s");
     for (const auto& [prefix, power] : prefixes) {
-        if (is_time != (power < 0) || std::abs(value) < std::pow(10.0, power)) continue;
-        if (is_time && std::abs(value) >= 1) break;
+        if (is_time != (power < 0) || std::abs(said) < std::pow(10.0, power)) continue;
+        if (is_time && std::abs(said) >= 1) break;
         // 0.058 s are 58 ms, though a thousand times 0.058 is not 58 to the bit.
-        const double scaled = power > 0 ? value / std::pow(10.0, power)
-                                        : QString::number(value * std::pow(10.0, -power), 'g', 15).toDouble();
+        const double scaled = power > 0 ? said / std::pow(10.0, power)
+                                        : QString::number(said * std::pow(10.0, -power), 'g', 15).toDouble();
         const QString text = digits(scaled) + thin + QString::fromUtf8(prefix) + base;
         if (text.size() <= most_scaled && read_number(text, unit) == value) return text;
     }
-    return digits(value) + thin + base;
+    return digits(said) + thin + base;  // eight times a number is exact
+}
+
+QString short_text(const QString& text, const char* unit) {
+    if (!is_bandwidth(unit)) return text;
+    const auto value = read_number(text, unit);
+    return value && *value > 0 ? quantity(8 * *value, QStringLiteral("bit/s")) : text;
 }
 
 QString limits_text(const Info& info) {

@@ -47,8 +47,11 @@ std::optional<double> read_number(const QString& text, const char* unit);
 std::optional<double> read_factor(const QString& text);
 /// Whether a field says this unit itself, as bytes and seconds: "16 GB", "58 ms".
 bool has_unit_in_field(const char* unit);
-/// Plain digits; bytes, bandwidths and seconds with their unit, and an SI prefix where that is exact: "17.563648 MB/s".
+/// Plain digits; bytes, bandwidths and seconds with their unit, and an SI prefix where that is exact: "16 GB", "58 ms".
+/// Bandwidths are in bit/s, as everywhere else they are read: "140.509184 Mbit/s" of 17,563,648 B/s.
 QString number_text(double value, const char* unit);
+/// A bandwidth's text with as many digits as are read: "141 Mbit/s" of "140.509184 Mbit/s"; any other text as it is.
+QString short_text(const QString& text, const char* unit);
 
 template <class T>
 requires is_number<T> QString to_field(T value, const Info& info = {}) {

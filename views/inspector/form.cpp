@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/inspector/form.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <QCheckBox>
@@ -21,7 +22,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int label_width = 160;
+constexpr int most_label_width = 160, least_label_width = 120, wanted_field_width = 134;
 
 /// "Samples per microbatch" needs no "samples" after it.
 bool says_unit(const QString& label, const QString& unit) {
@@ -42,7 +43,7 @@ QString tip_of(const Info& info) {
     if (const QString limits = limits_text(info); !limits.isEmpty()) tip += '\n' + limits;
     if (*info.unit != 0)
         tip += '\n' + (qstrcmp(info.unit, "s") == 0     ? QObject::tr("Read are also 20 ms, /2, *1.5")
-                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Read are also 125M, 1 Gbit/s, /2, *1.5")
+                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Read are also 1 Gbit/s, 125 MB/s, /2, *1.5")
                                                         : QObject::tr("Read are also 16 G, /2, *1.5"));
     return tip;
 }
@@ -57,6 +58,22 @@ FormRows::FormRows(QWidget* parent) : QWidget(parent), rows_(new QFormLayout(thi
     rows_->setRowWrapPolicy(QFormLayout::DontWrapRows);
 }
 
+/// In a narrow panel fields keep their room, and labels take a second line.
+int FormRows::label_width() const {
+    return std::clamp(width() - size::gap - wanted_field_width, least_label_width, most_label_width);
+}
+
+QSize FormRows::minimumSizeHint() const {
+    const QSize least = QWidget::minimumSizeHint();
+    return {least.width() - (label_width() - least_label_width), least.height()};
+}
+
+void FormRows::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    for (int row = 0; row < rows_->rowCount(); ++row)
+        if (auto* item = rows_->itemAt(row, QFormLayout::LabelRole)) item->widget()->setFixedWidth(label_width());
+}
+
 QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     QString text = label_of(key);
     if (const auto unit = QString::fromUtf8(info.unit);
@@ -66,7 +83,7 @@ QWidget* FormRows::label(const char* key, const Info& info, QWidget* editor) {
     auto* label = new QLabel(text);
     label->setToolTip(tip_of(info));
     label->setMinimumHeight(size::row);
-    label->setFixedWidth(label_width);
+    label->setFixedWidth(label_width());
     label->setWordWrap(true);
     label->setBuddy(editor);
     editor->setAccessibleName(label_of(key));
@@ -81,7 +98,10 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
     QLineEdit* line = nullptr;
     QWidget* editor = nullptr;
     if (choices.isEmpty()) {
-        editor = line = new ElidedEdit;
+        auto* elided = new ElidedEdit;
+        if (*info.unit != 0)
+            elided->in_short = [unit = info.unit](const QString& text) { return short_text(text, unit); };
+        editor = line = elided;
     } else {
         auto* box = new QComboBox;
         box->setEditable(true);
@@ -288,7 +308,7 @@ QLabel* FormRows::add_value(const QString& name, const QString& tip) {
     value->setTextInteractionFlags(Qt::TextSelectableByMouse);
     auto* title = new QLabel(name);
     title->setMinimumHeight(size::row);
-    title->setFixedWidth(label_width);
+    title->setFixedWidth(label_width());
     for (auto* part : {title, value}) part->setToolTip(tip);
     title->setBuddy(value);
     value->setAccessibleName(name);

@@ -58,9 +58,15 @@ public:
     /// The editor of a field; null where it has none.
     QWidget* editor(const std::string& key) const;
 
+    /// With labels as narrow as they get.
+    QSize minimumSizeHint() const override;
+
 Q_SIGNALS:
     /// A field's text was refused; empty `what`: no longer.
     void refused(const QString& key, const QString& what);
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void show_fault(const std::string& key, const QString& what);
@@ -70,6 +76,7 @@ private:
     void add_fault_line(const char* key);
     QWidget* with_chooser(const char* key, QLineEdit* line);
     QWidget* label(const char* key, const Info& info, QWidget* editor);
+    int label_width() const;
     void take_place_of(const std::string& key, QWidget* own);
     /// Of that field; -1: it has none.
     int row_of(const std::string& key) const;

@@ -23,6 +23,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 #include "views/topology/failure_edits.h"
 
 namespace skippipe {
@@ -220,6 +221,7 @@ void Inspector::place_help() {
 void Inspector::resizeEvent(QResizeEvent* event) {
     QScrollArea::resizeEvent(event);
     place_help();
+    if (auto* prose = findChild<ProseEdit*>()) prose->set_lines_at_rest(lines_of_description());
 }
 
 void Inspector::show_field(const QString& pointer) {
@@ -246,7 +248,8 @@ void Inspector::mark_faults() {
         if (fault.severity != Fault::Severity::error || !same_thing(subject, selection_.now())) continue;
         const FoundField field = field_of(QString::fromStdString(fault.pointer), *widget());
         if (field.form == nullptr || (!field.is_part && same_thing(subject, {}))) continue;
-        const QString what = QString::fromStdString(fault.what), value = field.form->shown_value(field.key);
+        const QString what = without_keys(QString::fromStdString(fault.what)),
+                      value = field.form->shown_value(field.key);
         QString& words = wrong[field.form][field.key];
         if (!words.isEmpty()) continue;
         words = !document_.is_of_file(fault) ? capitalised(what)
@@ -316,8 +319,15 @@ void Inspector::show_experiment() {
     show_failures();
 }
 
+/// A high panel has room for what is cut off in a low one.
+int Inspector::lines_of_description() const {
+    constexpr int high = 900, in_a_high_one = 8, in_a_low_one = 3;
+    return height() >= high ? in_a_high_one : in_a_low_one;
+}
+
 QWidget* Inspector::description() {
     auto* prose = new ProseEdit;
+    prose->set_lines_at_rest(lines_of_description());
     prose->setObjectName("description");
     prose->setPlaceholderText(tr("What it asks, for people"));
     const auto follow = [this, prose] { prose->show_text(QString::fromStdString(document_.experiment().description)); };

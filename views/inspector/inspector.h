@@ -97,6 +97,7 @@ private:
     void show_recovery();
     QWidget* skip_slider();
     QWidget* description();
+    int lines_of_description() const;
     void show_memory(FormRows& form, const std::string& id);
     void show_values_in_force(FormRows& form, const std::string& id);
     void show_facts(const Selection& selected);

@@ -139,15 +139,6 @@ void Inspector::show_link(const LinkKey& key) {
     name_ends();
     auto* form = new Form<Link>(document_, QStringLiteral("link/") + QString::fromStdString(key.from + "->" + key.to),
                                 locate, {"from", "to"});
-    auto* words = words_label({}, "small");  // the field has the exact number of bytes
-    words->setObjectName("bandwidth_words");
-    const auto say = [this, locate, words] {
-        if (const auto* link = locate(document_.experiment()))
-            words->setText(quantity(8 * link->bandwidth_bytes_per_s, "bit/s"));
-    };
-    connect(&document_, &Document::changed, words, say);
-    say();
-    form->add_note(words, "bandwidth_bytes_per_s");
     column_->addWidget(form);
     show_link_facts(key);
 }

@@ -13,7 +13,7 @@
 namespace skippipe {
 namespace {
 
-constexpr qsizetype lines_at_rest = 3, most_lines = 16;
+constexpr qsizetype most_lines = 16;
 constexpr double text_margin = 2;
 constexpr int edges = 10;  ///< pixels of frame and padding, above and below together
 
@@ -37,6 +37,12 @@ void ProseEdit::show_text(const QString& text) {
     document()->setModified(false);
 }
 
+void ProseEdit::set_lines_at_rest(int lines) {
+    lines_at_rest_ = lines;
+    fit_height();
+    viewport()->update();
+}
+
 QStringList ProseEdit::all_lines() const {
     QStringList lines;
     for (QTextBlock block = document()->begin(); block.isValid(); block = block.next()) {
@@ -53,10 +59,10 @@ QStringList ProseEdit::all_lines() const {
 
 QStringList ProseEdit::seen_lines() const {
     QStringList lines = all_lines();
-    if (lines.size() <= lines_at_rest) return lines;
+    if (lines.size() <= lines_at_rest_) return lines;
     // The last one has what follows too, so that it is full before the ellipsis.
-    const QString rest = lines.mid(lines_at_rest - 1).join(QString{});
-    lines = lines.mid(0, lines_at_rest);
+    const QString rest = lines.mid(lines_at_rest_ - 1).join(QString{});
+    lines = lines.mid(0, lines_at_rest_);
     lines.last() =
         fontMetrics().elidedText(rest, Qt::ElideRight, viewport()->width() - static_cast<int>(2 * text_margin));
     return lines;
@@ -64,11 +70,11 @@ QStringList ProseEdit::seen_lines() const {
 
 void ProseEdit::fit_height() {
     const qsizetype lines = std::max<qsizetype>(1, all_lines().size());
-    const qsizetype seen = std::min(lines, hasFocus() ? most_lines : lines_at_rest);
+    const qsizetype seen = std::min<qsizetype>(lines, hasFocus() ? most_lines : lines_at_rest_);
     setVerticalScrollBarPolicy(hasFocus() && lines > seen ? Qt::ScrollBarAsNeeded : Qt::ScrollBarAlwaysOff);
     const int high = static_cast<int>(seen) * fontMetrics().lineSpacing() + static_cast<int>(2 * text_margin) + edges;
     if (high != minimumHeight() || high != maximumHeight()) setFixedHeight(high);
-    setToolTip(lines > lines_at_rest ? toPlainText() : accessibleDescription());
+    setToolTip(lines > lines_at_rest_ ? toPlainText() : accessibleDescription());
 }
 
 void ProseEdit::enter() {

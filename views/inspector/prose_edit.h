@@ -16,6 +16,9 @@ public:
     /// The lines that are seen while nobody is in it, the last one elided.
     QStringList seen_lines() const;
 
+    /// So many are seen while nobody writes in it; what is longer ends in an ellipsis.
+    void set_lines_at_rest(int lines);
+
 Q_SIGNALS:
     void entered(const QString& text);
 
@@ -30,6 +33,7 @@ protected:
 private:
     void enter();
     void fit_height();
+    int lines_at_rest_ = 3;
     /// As they are wrapped.
     QStringList all_lines() const;
     QString shown_;  ///< of the document

@@ -40,7 +40,9 @@ QString link_row(std::size_t number, const Link& link, const std::string& region
     const bool leaves = link.from == region;
     const QString other = QString::fromStdString(leaves ? link.to : link.from);
     const QString words = link.both_ways ? other : (leaves ? QObject::tr("to %1") : QObject::tr("from %1")).arg(other);
-    return QStringLiteral("<tr><td>%1</td><td align=\"right\">%2</td><td align=\"right\">%3</td></tr>")
+    return QStringLiteral(
+               "<tr><td style=\"padding:2px 0\">%1</td><td align=\"right\" style=\"padding:2px 0\">%2</td>"
+               "<td align=\"right\" style=\"padding:2px 0\">%3</td></tr>")
         .arg(fact_anchor(QStringLiteral("link:%1").arg(number), words), duration(link.latency_s),
              quantity(8 * link.bandwidth_bytes_per_s, "bit/s"));
 }
@@ -58,7 +60,7 @@ QString region_facts(const Experiment& experiment, const std::string& region,
     html = fact_table_end(html);
     const auto links = links_of(t, region);
     if (links.empty()) return html;
-    html += fact_table_begin() + QStringLiteral("<tr><td colspan=\"3\">%1</td></tr>")
+    html += fact_table_begin() + QStringLiteral("<tr><td colspan=\"3\" style=\"padding:2px 0\">%1</td></tr>")
                                      .arg(quiet_words(QObject::tr("Linked to, the nearest first")));
     for (const auto number : links) html += link_row(number, t.links[number], region);
     return fact_table_end(html);

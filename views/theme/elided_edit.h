@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
+
 #include <QHelpEvent>
 #include <QLineEdit>
 #include <QPainter>
@@ -10,12 +12,16 @@ namespace skippipe {
 
 /// A field whose text ends in an ellipsis where there is no room for all of it, unless somebody is in it; where it has
 /// no tip of its own, that has the whole text then.
+/// A text that says more than is read can be shown in short while nobody is in it.
 class ElidedEdit : public QLineEdit {
     Q_OBJECT
 public:
     using QLineEdit::QLineEdit;
     /// What is seen of the text while nobody is in it.
-    QString seen_text() const { return fontMetrics().elidedText(text(), Qt::ElideRight, inside().width()); }
+    QString seen_text() const {
+        return fontMetrics().elidedText(in_short ? in_short(text()) : text(), Qt::ElideRight, inside().width());
+    }
+    std::function<QString(const QString& text)> in_short;
 
 protected:
     bool event(QEvent* event) override {

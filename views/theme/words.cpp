@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <QObject>
+#include <QRegularExpression>
 #include <QStringList>
 
 namespace skippipe {
@@ -43,6 +44,11 @@ QString label_of(const char* key) {
     };
     if (const auto known = words.find(key); known != words.end()) return QObject::tr(known->second);
     return capitalised(without_unit(QString::fromUtf8(key)).replace('_', ' '));
+}
+
+QString without_keys(QString words) {
+    static const QRegularExpression key(QStringLiteral(" \\([a-z]+(_[a-z]+)+\\)"));
+    return words.remove(key);
 }
 
 QString place_words(const std::string& pointer) {
