@@ -375,6 +375,23 @@ private Q_SLOTS:
         QVERIFY(c.region("Canada")->covers({120, 0}) && !c.region("Canada")->covers({120, 84}));
     }
 
+    /// Where words are magnified, a region's name below it gives way to those of its own nodes.
+    void a_region_name_leaves_its_nodes_names_alone() {
+        Experiment e;
+        e.topology.regions = {{"Canada", 0, 0}, {"Iowa", 0, 0}};
+        for (int i = 0; i < 4; ++i) add_node(e, {80.0 * i, 0}, "Canada");
+        for (int i = 0; i < 4; ++i) add_node(e, {-50 + 80.0 * i, 84}, "Iowa");
+        Canvas c(e);
+        for (const double zoom : {1.0, 0.7, 0.5}) {
+            c.view.scene_model().follow_zoom(zoom);
+            auto* label = c.region("Iowa")->label;
+            const QRectF words = label->words_and_handle_box(zoom);
+            QVERIFY(label->is_below() && label->boundingRect().contains(words));
+            for (const auto* node : c.region("Iowa")->nodes)
+                QVERIFY2(!words.intersects(node->name_box(zoom)), qPrintable(QString::number(zoom)));
+        }
+    }
+
     /// What a selected link says of itself covers no node beside its line.
     void words_of_a_link_cover_no_node() {
         Experiment e;

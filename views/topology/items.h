@@ -202,6 +202,7 @@ public:
     QRectF words_and_handle_box(double zoom) const;
 
 private:
+    QRectF band() const;
     QRectF words(double scale) const;
     double scale(double zoom) const;
     RegionItem& region_;

@@ -219,7 +219,8 @@ RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region),
     setAcceptedMouseButtons(Qt::NoButton);
 }
 
-QRectF RegionLabel::boundingRect() const {
+/// The band of the name at full size.
+QRectF RegionLabel::band() const {
     QRectF area = region_.boundingRect().translated(region_.pos());
     if (!region_.is_folded()) area.translate(side_ * std::max(0.0, area.width() / 2 - region_margin), 0);
     if (region_.is_folded()) {
@@ -229,12 +230,25 @@ QRectF RegionLabel::boundingRect() const {
     return {area.center().x() - label_room, below_ ? area.bottom() - 8 : area.top() - 14, 2 * label_room, 28};
 }
 
-/// The name's ground, as the canvas shows it where words are magnified by `scale`.
+/// With what words that are magnified reach beyond their band: to the sides half of it again, and below further.
+QRectF RegionLabel::boundingRect() const {
+    if (region_.is_folded()) return band();
+    constexpr double magnified = 30;
+    return band().adjusted(-label_room, -magnified, label_room, 2 * magnified);
+}
+
+/// The name's ground, as the canvas shows it where words are magnified by `scale`: below its region it gives way to the
+/// names of the region's nodes, which grow downwards.
 QRectF RegionLabel::words(double scale) const {
     QFont font = small_font();
     font.setPixelSize(static_cast<int>(std::lround(size::small_text * scale)));
     QRectF box = QRectF(QFontMetrics(font).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
-    box.moveCenter(boundingRect().center());
+    box.moveCenter(band().center());
+    if (!below_ || region_.is_folded()) return box;
+    for (const auto* node : region_.nodes) {
+        const QRectF name = node->name_box(1 / scale);
+        if (name.left() < box.right() && name.right() > box.left()) box.moveTop(std::max(box.top(), name.bottom()));
+    }
     return box;
 }
 
