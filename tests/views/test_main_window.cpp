@@ -54,6 +54,7 @@ private Q_SLOTS:
         auto* rows = window.findChild<QSplitter*>("design_rows");
         window.resize(2560, 1440);
         QTRY_VERIFY(rows->sizes().back() > 0.35 * rows->height() && rows->sizes().back() < 0.5 * rows->height());
+        QTRY_VERIFY2(page.inspector().width() > 400, qPrintable(QString::number(page.inspector().width())));
         rows->setSizes({200, 600});  // with room for both the axis has what it would like
         QTRY_COMPARE(axis.height(), axis.sizeHint().height());
         QTRY_VERIFY(is_named());
@@ -103,12 +104,20 @@ private Q_SLOTS:
         });
         auto* mends = window.design_page().problems().parentWidget()->findChild<RemedyBar*>();
         QTRY_VERIFY(mends->findChildren<QPushButton*>().size() > 1);
+        // In the form's words: files' names of fields are for who writes files.
+        QString problems;
+        for (int row = 0; row < window.design_page().problems().count(); ++row)
+            problems += window.design_page().problems().item(row)->data(Qt::AccessibleTextRole).toString() + '\n';
+        QVERIFY2(problems.contains("fill in its Microbatches in memory") && !problems.contains("memory_microbatches"),
+                 qPrintable(problems));
         const auto buttons = mends->findChildren<QPushButton*>();
         for (const auto* button : buttons) QCOMPARE(button->toolTip(), button->text());
         QCOMPARE(too_large(), QString());
         window.resize(1024, 700);
-        window.findChild<QSplitter*>("design_columns")->setSizes({200, 1000, 10});
+        window.show_workspace(MainWindow::design);
         auto* form = window.findChild<Inspector*>();
+        QTRY_COMPARE(form->width(), 304);  // the canvas needs the room
+        window.findChild<QSplitter*>("design_columns")->setSizes({200, 1000, 10});
         QTRY_COMPARE(form->width(), form->minimumWidth());
         for (auto* section : form->findChildren<QToolButton*>())
             if (section->isCheckable()) section->setChecked(true);

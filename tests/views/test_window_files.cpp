@@ -62,6 +62,7 @@ private Q_SLOTS:
     }
 
     void nobody_waits_for_an_experiment_that_does_not_answer() {
+        apply_theme(*qApp, false);  // its paddings: how high the window is at the least
         QTemporaryDir folder;
         Experiment slow = three_linked_nodes();
         slow.name = "Slow";
@@ -114,10 +115,18 @@ private Q_SLOTS:
         QVERIFY2(
             window.height() == 700 && window.minimumSizeHint().height() <= 700,
             qPrintable(QString::number(window.height()) + ' ' + QString::number(window.minimumSizeHint().height())));
+        // Nobody is asked to begin anew: the canvas says what is wrong, and panes lead to it.
+        auto& canvas = window.design_page().canvas();
+        const auto* said = canvas.findChild<QLabel*>("broken_file");
+        QVERIFY(said->isVisible() && !canvas.findChild<QPushButton*>("first_step_1")->isVisible());
+        QVERIFY2(said->text().startsWith("Line 1, column 49: the file ends before it is complete") &&
+                     said->text().contains("Mend the text there and open the file again"),
+                 qPrintable(said->text()));
+        QVERIFY(window.design_page().why().note().button().text().startsWith("Show"));
         write_file_atomically(torn, to_text(three_linked_nodes()));
-        for (auto* button : window.banner().findChildren<QPushButton*>())
-            if (button->text() == "Open again") button->click();
+        canvas.findChild<QPushButton*>("open_again")->click();
         QTRY_VERIFY(!window.is_opening() && window.document().experiment().topology.nodes.size() == 3);
+        QVERIFY(!said->isVisible() && !window.banner().isVisible());
         window.open(folder.filePath("nowhere.json").toStdString());
         QTRY_VERIFY2(window.banner().text().contains("nowhere.json"), qPrintable(window.banner().text()));
     }

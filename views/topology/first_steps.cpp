@@ -10,8 +10,10 @@
 #include <QVBoxLayout>
 
 #include "core/experiment/regions.h"
+#include "views/document/document.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -57,12 +59,16 @@ FirstSteps::FirstSteps(QWidget& canvas)
       canvas_(canvas),
       next_words_(new QLabel),
       next_button_(new QPushButton(tr("Add a node"))),
+      broken_heading_(words_label({}, "heading")),
+      broken_words_(words_label({}, "secondary")),
       steps_(make_steps()),
-      next_(make_next()) {
+      next_(make_next()),
+      broken_(make_broken()) {
     setObjectName("first_steps");
     auto* column = seamless_column(this);
     column->addWidget(steps_);
     column->addWidget(next_);
+    column->addWidget(broken_);
     canvas.installEventFilter(this);
 }
 
@@ -119,6 +125,39 @@ QWidget* FirstSteps::make_next() {
     return all;
 }
 
+QWidget* FirstSteps::make_broken() {
+    auto* all = new QWidget;
+    auto* column = new QVBoxLayout(all);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(size::gap);
+    broken_words_->setObjectName("broken_file");
+    auto* again = new QPushButton(tr("Open again"));
+    again->setObjectName("open_again");
+    again->setProperty("role", "accent");
+    connect(again, &QPushButton::clicked, this, &FirstSteps::open_again_wanted);
+    column->addWidget(broken_heading_);
+    column->addWidget(broken_words_);
+    column->addWidget(again, 0, Qt::AlignLeft);
+    return all;
+}
+
+/// The first error of the file, by the place in its text where it has one.
+void FirstSteps::show_broken(const Document& document) {
+    const auto& faults = document.faults();
+    const auto first = std::find_if(faults.begin(), faults.end(),
+                                    [](const Fault& fault) { return fault.severity == Fault::Severity::error; });
+    broken_heading_->setText(
+        tr("Nothing of %1 can be drawn yet").arg(QString::fromStdString(document.file().filename().string())));
+    if (first == faults.end()) return broken_words_->clear();
+    const QString what = without_keys(QString::fromStdString(first->what));
+    // Of a text that is no JSON, where it stands says more than of what it is.
+    const QString place = what.startsWith(QStringLiteral("line ")) ? QString{} : place_words(first->pointer);
+    QStringList lines{place.isEmpty() || what.contains(place) ? capitalised(what) : tr("%1: %2").arg(place, what)};
+    if (!first->remedy.empty()) lines << capitalised(without_keys(QString::fromStdString(first->remedy)));
+    lines << tr("Or draw another network here: the file stays as it is until you save");
+    broken_words_->setText(lines.join('\n'));
+}
+
 void FirstSteps::do_next() {
     const NextStep next = now_;  // another, once this one is done
     switch (next.does) {
@@ -128,11 +167,13 @@ void FirstSteps::do_next() {
     }
 }
 
-void FirstSteps::follow(const Experiment& experiment) {
-    const auto& t = experiment.topology;
-    const bool is_empty = t.nodes.empty() && t.regions.empty();
-    now_ = next_step(experiment);
-    steps_->setVisible(is_empty);
+void FirstSteps::follow(const Document& document) {
+    const auto& t = document.experiment().topology;
+    const bool is_empty = t.nodes.empty() && t.regions.empty(), is_broken = is_empty && document.file_has_faults();
+    now_ = next_step(document.experiment());
+    steps_->setVisible(is_empty && !is_broken);
+    broken_->setVisible(is_broken);
+    if (is_broken) show_broken(document);
     const bool has_next = !now_.words.isEmpty();
     next_->setVisible(has_next);
     if (has_next) {
@@ -161,11 +202,12 @@ void FirstSteps::place() {
     layout()->activate();
     const int line = QFontMetrics(next_words_->font()).horizontalAdvance(next_words_->text()) +
                      next_button_->sizeHint().width() + 3 * size::gap;
-    const int wide = std::min(steps_->isVisibleTo(this) ? most_wide : line, canvas_.width() - 2 * size::gap);
+    const bool is_next = next_->isVisibleTo(this);
+    const int wide = std::min(is_next ? line : most_wide, canvas_.width() - 2 * size::gap);
     const int high = layout()->hasHeightForWidth() ? layout()->heightForWidth(wide) : sizeHint().height();
     QRect box(0, 0, wide, std::min(high, canvas_.height() - 2 * size::gap));
     box.moveCenter(canvas_.rect().center());
-    if (!steps_->isVisibleTo(this)) box.moveBottom(canvas_.height() - size::gap);
+    if (is_next) box.moveBottom(canvas_.height() - size::gap);
     setGeometry(box);
 }
 

@@ -10,6 +10,8 @@
 
 namespace skippipe {
 
+class Document;
+
 /// What a network that has begun still wants before it can be planned, in words and as a button; empty: nothing.
 struct NextStep {
     enum class Does { adds_node, fills_region, links };
@@ -20,12 +22,13 @@ struct NextStep {
 NextStep next_step(const Experiment& experiment);
 
 /// What an empty canvas shows: three steps to a first plan, each a button that does it with what it needs before; then,
-/// at the lower edge, the next one alone.
+/// at the lower edge, the next one alone. Of a file of which nothing can be drawn: what is wrong with it, and what to
+/// do.
 class FirstSteps : public QWidget {
     Q_OBJECT
 public:
     explicit FirstSteps(QWidget& canvas);
-    void follow(const Experiment& experiment);
+    void follow(const Document& document);
 
 Q_SIGNALS:
     void region_wanted();
@@ -34,6 +37,7 @@ Q_SIGNALS:
     void node_wanted();
     void nodes_wanted(const std::string& region);  ///< three in a region that has none
     void links_wanted();
+    void open_again_wanted();  ///< the file, once it is mended
 
 protected:
     bool event(QEvent* event) override;
@@ -42,6 +46,8 @@ protected:
 private:
     QWidget* make_steps() const;
     QWidget* make_next();
+    QWidget* make_broken();
+    void show_broken(const Document& document);
     void do_next();
     void place();
 
@@ -49,7 +55,8 @@ private:
     QLabel* next_words_;
     QPushButton* next_button_;
     NextStep now_;
-    QWidget *steps_, *next_;
+    QLabel *broken_heading_, *broken_words_;
+    QWidget *steps_, *next_, *broken_;
 };
 
 }  // namespace skippipe

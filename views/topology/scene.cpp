@@ -13,6 +13,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "core/experiment/failure_text.h"
+#include "views/theme/words.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
 #include "views/topology/layouts.h"
@@ -452,7 +453,8 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
     }
     for (const auto& fault : document_.faults())
         if (const Selection s = subject_of(fault.pointer, e); !s.empty() && s == subject)
-            lines << QString{} << QString::fromStdString(fault.what) << QString::fromStdString(fault.remedy);
+            lines << QString{} << without_keys(QString::fromStdString(fault.what))
+                  << without_keys(QString::fromStdString(fault.remedy));
     return lines.join('\n');
 }
 

@@ -80,6 +80,7 @@ Q_SIGNALS:
     void told(const QString& what);  ///< what a gesture did, or why it did nothing
     void settings_wanted();          ///< of the experiment: stages and skip ratio
     void matrix_wanted();            ///< which has what links would
+    void open_again_wanted();        ///< the document's file, of which nothing could be drawn
 
 protected:
     void contextMenuEvent(QContextMenuEvent*) override;

@@ -82,8 +82,11 @@ void TopologyView::make_first_steps() {
         selection_.select(link_selected());  // how fast they are is what is set next
         setFocus();                          // the button goes
     });
-    connect(&document_, &Document::changed, steps, [this, steps] { steps->follow(document_.experiment()); });
-    steps->follow(document_.experiment());
+    connect(steps, &FirstSteps::open_again_wanted, this, &TopologyView::open_again_wanted);
+    const auto follow = [this, steps] { steps->follow(document_); };
+    connect(&document_, &Document::changed, steps, follow);
+    connect(&document_, &Document::faults_changed, steps, follow);
+    follow();
 }
 
 void TopologyView::make_hops_note() {

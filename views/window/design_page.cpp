@@ -22,8 +22,17 @@
 namespace skippipe {
 namespace {
 
-constexpr int usual_rows = 720, usual_bottom = 330;  ///< pixels of both rows, and of what is below the canvas
-constexpr double bottom_share = 0.4;                 ///< of what a larger window has more
+constexpr int usual_rows = 720, usual_bottom = 330;     ///< pixels of both rows, and of what is below the canvas
+constexpr int tools_width = 152, usual_columns = 1216;  ///< pixels of the palette, and of all three columns
+constexpr double bottom_share = 0.4;                    ///< of what a larger window has more
+
+/// Of the page: a narrow one needs its room for the canvas, and on a wide one names and values need not be cut.
+int inspector_width(int page) {
+    constexpr int narrow_page = 1100, narrow = 304, usual = 348, usual_page = 1860, most = 480;
+    constexpr double share = 0.1;  // of what a wider page has more
+    if (page < narrow_page) return narrow;
+    return std::min(most, usual + static_cast<int>(share * std::max(0, page - usual_page)));
+}
 
 }  // namespace
 
@@ -63,11 +72,13 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     middle->setStretchFactor(0, 1);
     middle->setProperty(fits_by_itself, true);
     connect(middle, &QSplitter::splitterMoved, this, [this] { rows_->setProperty(fits_by_itself, false); });
-    auto* across = new QSplitter(Qt::Horizontal, this);
+    auto* across = columns_ = new QSplitter(Qt::Horizontal, this);
     across->addWidget(palette_);
     across->addWidget(middle);
     across->addWidget(inspector_);
-    across->setSizes({152, 716, 348});
+    across->setSizes({tools_width, 716, inspector_width(usual_columns)});
+    across->setProperty(fits_by_itself, true);
+    connect(across, &QSplitter::splitterMoved, this, [this] { columns_->setProperty(fits_by_itself, false); });
     middle->setObjectName("design_rows");
     across->setObjectName("design_columns");
     across->setStretchFactor(1, 1);
@@ -99,6 +110,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
         selection_.clear();
         inspector_->show_field("/pipeline/stages");
     });
+    connect(canvas_, &TopologyView::open_again_wanted, this, &DesignPage::open_again_wanted);
     connect(canvas_, &TopologyView::matrix_wanted, this, [this, tabs] { tabs->setCurrentWidget(matrix_); });
     connect(stages_, &StageLanes::told, this, &DesignPage::told);
     connect(devices_, &DeviceLanes::told, this, &DesignPage::told);
@@ -113,7 +125,7 @@ std::array<EmptyNote*, 4> DesignPage::notes() {
 
 /// What panes without a plan offer: to begin, else to see what is in the way.
 void DesignPage::show_ways_on() {
-    const bool is_empty = document_.experiment().topology.nodes.empty();
+    const bool is_empty = is_beginning();
     const QString words = is_empty                                         ? tr("Add a region of three")
                           : plans_.is_busy() || !has_errors(shown_faults_) ? QString{}
                           : shown_faults_.size() == 1                      ? tr("Show the problem")
@@ -121,8 +133,13 @@ void DesignPage::show_ways_on() {
     for (auto* note : notes()) note->show_button(words);
 }
 
+/// Nothing is drawn, and no file says why.
+bool DesignPage::is_beginning() const {
+    return document_.experiment().topology.nodes.empty() && !document_.file_has_faults();
+}
+
 void DesignPage::go_on() {
-    if (document_.experiment().topology.nodes.empty()) return canvas_->add_regions(1);
+    if (is_beginning()) return canvas_->add_regions(1);
     bottom_->setCurrentWidget(problems_->parentWidget());
     problems_->setFocus();
 }
@@ -197,13 +214,27 @@ void DesignPage::fit_rows() {
     rows_->setSizes({all - fitted_bottom_, fitted_bottom_});
 }
 
+/// The inspector's width follows the window's, unless somebody drew its edge.
+void DesignPage::fit_columns() {
+    if (!columns_->isVisible()) return;
+    const auto sizes = columns_->sizes();
+    const int all = sizes[0] + sizes[1] + sizes[2];
+    if (all == fitted_columns_ && sizes[2] != fitted_inspector_) columns_->setProperty(fits_by_itself, false);
+    if (!columns_->property(fits_by_itself).toBool()) return;
+    fitted_columns_ = all;
+    fitted_inspector_ = inspector_width(width());
+    columns_->setSizes({sizes[0], all - sizes[0] - fitted_inspector_, fitted_inspector_});
+}
+
 void DesignPage::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
+    QMetaObject::invokeMethod(this, &DesignPage::fit_columns, Qt::QueuedConnection);
     QMetaObject::invokeMethod(this, &DesignPage::fit_rows, Qt::QueuedConnection);  // when its rows have their sizes
 }
 
 void DesignPage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
+    QMetaObject::invokeMethod(this, &DesignPage::fit_columns, Qt::QueuedConnection);
     QMetaObject::invokeMethod(this, &DesignPage::fit_rows, Qt::QueuedConnection);
 }
 

@@ -57,6 +57,7 @@ Q_SIGNALS:
     void template_requested(const QString& name);
     void shape_requested(Shape shape, int nodes, quint64 seed);
     void measure_requested();
+    void open_again_wanted();        ///< the document's file
     void told(const QString& what);  ///< what a gesture did, or why it did nothing
 
 protected:
@@ -66,6 +67,8 @@ protected:
 
 private:
     void fit_rows();
+    void fit_columns();
+    bool is_beginning() const;
     void fill_bottom();
     void show_plan();
     void show_critical();
@@ -98,8 +101,9 @@ private:
     PlannerTable* planners_;
     WhatIfPanel* what_if_;
     QTabWidget* bottom_;
-    QSplitter* rows_;  ///< the canvas and what is below it
-    int fitted_all_ = 0, fitted_bottom_ = 0;
+    QSplitter* rows_;     ///< the canvas and what is below it
+    QSplitter* columns_;  ///< the palette, these, and the inspector
+    int fitted_all_ = 0, fitted_bottom_ = 0, fitted_columns_ = 0, fitted_inspector_ = 0;
     CanvasKey* canvas_key_ = nullptr;
     LaneKey* lane_key_ = nullptr;
     Palette* palette_;

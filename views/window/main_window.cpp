@@ -117,6 +117,11 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
             [this](const QString& what) { banner_->show_message(what); });
     connect(design_, &DesignPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
+    connect(design_, &DesignPage::open_again_wanted, this, [this] {
+        if (!may_lose_document()) return;
+        banner_->hide();  // it spoke of the file as it was
+        open(document_.file());
+    });
     connect(&prober_, &Prober::measured, this, &MainWindow::take_measured_values);
     connect(&prober_, &Prober::failed, this,
             [this](const QString& why) { banner_->show_message(tr("Nothing was measured: %1").arg(why)); });

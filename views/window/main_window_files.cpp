@@ -40,7 +40,7 @@ QString faulty_file_words(const QString& name, const Document& document) {
             .arg(name,
                  has_place_in_text(*first) ? capitalised(QString::fromStdString(first->what))
                                            : fault_words(*first, document),
-                 QString::fromStdString(first->remedy));
+                 without_keys(QString::fromStdString(first->remedy)));
     return MainWindow::tr(
                "%1 has faults: what could be understood is shown, the file itself is untouched. The "
                "problems list names each")

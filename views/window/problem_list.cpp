@@ -102,7 +102,7 @@ Faults unused_nodes(const PlanOutcome& plan) {
 QString fault_place(const Fault& fault, const Document& document) { return subject_words(fault.pointer, document); }
 
 QString fault_words(const Fault& fault, const Document& document) {
-    const QString subject = fault_place(fault, document), what = QString::fromStdString(fault.what);
+    const QString subject = fault_place(fault, document), what = without_keys(QString::fromStdString(fault.what));
     if (subject.isEmpty() || what.contains(subject)) return capitalised(what);
     return QObject::tr("%1: %2").arg(subject, what);
 }
@@ -153,7 +153,7 @@ void ProblemList::show_faults(const Faults& faults) {
         const QString subject = fault_place(fault, document_);
         QStringList below;
         for (const auto& words : {fault.remedy, fault.why})
-            if (!words.empty()) below << capitalised(QString::fromStdString(words));
+            if (!words.empty()) below << capitalised(without_keys(QString::fromStdString(words)));
         auto* item = new QListWidgetItem(fault_words(fault, document_), this);
         item->setData(below_role, below.join(QStringLiteral(". ")));
         item->setData(Qt::AccessibleTextRole, (QStringList{item->text()} + below).join(QStringLiteral(". ")));

@@ -146,7 +146,9 @@ QString select(MainWindow& window, const QString& what) {
     } else if (kind == "tab") {
         for (auto* tabs : window.findChildren<QTabWidget*>())
             for (int i = 0; i < tabs->count(); ++i)
-                if (tabs->tabText(i) == name && tabs->isTabVisible(i) && tabs->isVisible()) tabs->setCurrentIndex(i);
+                if (tabs->tabText(i).section(QStringLiteral(" ("), 0, 0) == name && tabs->isTabVisible(i) &&
+                    tabs->isVisible())
+                    tabs->setCurrentIndex(i);
         auto& compare = window.compare_page();
         const auto is_ready = [&] {
             return !compare.worth().is_planning() && !compare.sweep().is_looking() &&
