@@ -2,6 +2,7 @@
 #include "views/compare/compare_page.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -83,7 +84,6 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       selection_(selection),
       list_(new RunList(feed)),
       panes_(new QSplitter(Qt::Horizontal)),
-      list_edge_(*panes_, 0),
       tabs_(new QTabWidget),
       empty_(new EmptyNote(
           tr("Select two or more runs in the list to see their differences, curves and timelines side by side"))),
@@ -101,7 +101,9 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       timeline_key_(new FlowKey(small_font(), this)),
       stack_scroll_(new QScrollArea),
       stack_(new QWidget),
-      stack_rows_(new QVBoxLayout(stack_)) {
+      stack_rows_(new QVBoxLayout(stack_)),
+      usual_list_(first_list),
+      usual_page_(first_page) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(panes_);
@@ -273,7 +275,7 @@ void ComparePage::follow() {
 
 void ComparePage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
-    QMetaObject::invokeMethod(this, &ComparePage::fit_list, Qt::QueuedConnection);  // when its panes have their sizes
+    fit_list();
     if (std::exchange(is_stale_, false)) refresh();
 }
 
@@ -324,15 +326,21 @@ void ComparePage::show_differences(const std::vector<const RunData*>& runs) {
     table_->show_rows(rows, runs);
 }
 
-/// In a small window the list leaves its room to the runs that are compared; in a large one it has what its words need.
+/// In a small window the list leaves its room to the runs that are compared, unless somebody drew its edge: then it is
+/// not as wide as it was made, in the page's proportion.
 void ComparePage::fit_list() {
-    if (!list_edge_.is_free()) return;
-    list_edge_.put(width() < narrow_page ? narrow_list : std::min(width() * first_list / first_page, most_list));
+    if (!isVisible()) return;  // nothing has its size yet
+    constexpr int rounding = 3;
+    const int list = panes_->sizes().front(), all = list + panes_->sizes().back();
+    if (std::abs(list - usual_list_ * all / usual_page_) > rounding) return;
+    usual_page_ = width();
+    usual_list_ = width() < narrow_page ? narrow_list : std::min(width() * first_list / first_page, most_list);
+    panes_->setSizes({usual_list_, usual_page_ - usual_list_});
 }
 
 void ComparePage::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
-    QMetaObject::invokeMethod(this, &ComparePage::fit_list, Qt::QueuedConnection);
+    fit_list();
 }
 
 void ComparePage::changeEvent(QEvent* event) {

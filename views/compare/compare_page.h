@@ -24,7 +24,6 @@
 #include "views/runs/run_list.h"
 #include "views/theme/beside_tabs.h"
 #include "views/theme/empty_note.h"
-#include "views/theme/fitted_edge.h"
 #include "views/theme/flow_key.h"
 #include "views/timeline/timeline_view.h"
 
@@ -88,7 +87,6 @@ private:
     TimeZoom zoom_;
     RunList* list_;
     QSplitter* panes_;  ///< the list and the runs that are compared
-    FittedEdge list_edge_;
     QTabWidget* tabs_;
     BesideTabs* parts_ = nullptr;  ///< the differences beside the other tabs where there is room
     EmptyNote* empty_;
@@ -109,6 +107,7 @@ private:
     QVBoxLayout* stack_rows_;
     std::vector<TimelineView*> timelines_;
     std::vector<QLabel*> figures_;  ///< beside each timeline's title
+    int usual_list_, usual_page_;   ///< pixels of the list that it was made to have, of those of the page
     bool first_look_ = true;        ///< the timelines were not zoomed yet
     bool settles_ = false;          ///< the time in sight changes by itself
     std::optional<std::pair<double, double>> time_;
