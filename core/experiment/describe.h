@@ -231,7 +231,7 @@ void describe(V& v, T& p) {
     v("plan_blocks", p.plan_blocks,
       Info{.doc = "The planner may move blocks from stage to stage (skippipe-joint does); blocks_per_stage is what it "
                   "starts from"});
-    v("microbatches", p.microbatches, Info{.doc = "Microbatches of one iteration (T)", .min = 1, .max = 1e6});
+    v("microbatches", p.microbatches, Info{.doc = "Microbatches of one iteration (T)", .min = 1, .max = 131'071});
     v("microbatch_samples", p.microbatch_samples,
       Info{.doc = "Samples of a microbatch", .unit = "samples", .min = 1, .max = 1e6});
     v("microbatch_sizes", p.microbatch_sizes,

@@ -71,8 +71,7 @@ private Q_SLOTS:
                     if (placed_bound(problem, plan).seconds > seconds)
                         found += "shorter than the bound of its placement";
                     if (planner->name() == "skippipe-joint" && seconds > skippipe_s) found += "longer than skippipe";
-                    if (lower_bound(problem, static_cast<int>(plan.paths.front().nodes.size())).seconds > seconds &&
-                        plan.split_backward == problem.split_backward)
+                    if (const auto row = score(problem, plan); row.lower_bound_seconds > seconds || row.gap < 0)
                         found += "shorter than the bound";
                     moved += plan.blocks != problem.blocks ? 1 : 0;
                     if (plan.blocks != problem.blocks && planner->name() != "skippipe-joint") found += "moved blocks";

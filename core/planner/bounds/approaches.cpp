@@ -165,7 +165,7 @@ HopRange hops_to(const Problem& problem, int length, StageIndex stage) {
     HopRange range;
     range.first = std::max({1, (stage + step - 1) / step, length - 1 - behind - by_swaps});
     range.last = std::min(length - 1, stage + (swaps ? std::min(rules.max_swap_distance, behind) : 0));
-    range.last = std::max(range.first, range.last);  // else no path visits it
+    range.last = std::min(length - 1, std::max(range.first, range.last));  // none: no path is long enough to visit it
     return range;
 }
 

@@ -73,6 +73,8 @@ private:
     /// Of so many data nodes, before the step; what costs little to compute.
     LowerBound quick() const;
 
+    /// Seen together with what the nodes can serve, wherever they stand.
+    LowerBound with_places(LowerBound bound) const;
     LowerBound sharpened(LowerBound bound, double effort) const;
 
     double arrival_s(const Hop& hop, double transfer_s) const {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "core/base/index.h"
 #include "core/planner/bounds/bound_terms.h"
@@ -41,23 +43,33 @@ Bounds::Bounds(const Problem& problem, int length, const Totals& totals)
 }
 
 LowerBound Bounds::best(double effort) const {
-    std::vector<Bounds> choices;
-    for (const int r : sizes_of_stage_0()) choices.push_back(with_data_nodes(r));
-    std::vector<LowerBound> quick;
-    std::vector<std::size_t> order(choices.size());
-    for (std::size_t k = 0; k < choices.size(); ++k) {
-        quick.push_back(choices[k].quick());
-        order[k] = k;
+    struct Choice {
+        Bounds bounds;
+        LowerBound bound;
+        bool placed = false;
+    };
+    std::vector<Choice> choices;
+    for (const int r : sizes_of_stage_0()) {
+        auto bounds = with_data_nodes(r);
+        auto bound = bounds.quick();
+        choices.push_back({std::move(bounds), std::move(bound)});
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return quick[a].seconds < quick[b].seconds; });
+    // The least first; what takes long is worked out for those alone that may still be the least.
+    std::set<std::pair<double, std::size_t>> open;
+    for (std::size_t k = 0; k < choices.size(); ++k) open.insert({choices[k].bound.seconds, k});
     LowerBound least{infinite, {}};
-    for (const std::size_t k : order) {
-        if (quick[k].seconds >= least.seconds) break;
-        const double share =
-            k == order.back() ? effort : 0.5 * effort;  // most for the first, which are the least so far
+    while (!open.empty() && open.begin()->first < least.seconds) {
+        const std::size_t k = open.begin()->second;
+        open.erase(open.begin());
+        auto& [bounds, bound, placed] = choices[k];
+        if (!std::exchange(placed, true)) {
+            bound = bounds.with_places(bound);
+            open.insert({bound.seconds, k});
+            continue;
+        }
+        const double share = open.empty() ? effort : 0.5 * effort;  // most for the first, which are the least so far
         effort -= share;
-        const auto bound = share > 0 ? choices[k].sharpened(quick[k], share) : quick[k];
+        if (share > 0) bound = bounds.sharpened(bound, share);
         if (bound.seconds < least.seconds) least = bound;
     }
     least.seconds += problem_.step_seconds;  // whichever operation is the last, its stage steps after it
@@ -100,7 +112,11 @@ LowerBound Bounds::quick() const {
     offer(reduction_after_first_s(By::memory), "memory and work of the data node that can be done first",
           "all of them, alone on the lines");
     offer(holding_s(), "memory of the data nodes, with the shortest path of each microbatch", reduce_.which);
-    offer(places_s(bound.seconds), "visits that the nodes can serve, each of one stage, wherever they stand",
+    return bound;
+}
+
+LowerBound Bounds::with_places(LowerBound bound) const {
+    raise(bound, places_s(bound.seconds), "visits that the nodes can serve, each of one stage, wherever they stand",
           reduce_.which);
     return bound;
 }

@@ -91,7 +91,8 @@ void check_nodes(const Problem& problem, const Plan& plan, const Timeline& timel
                                                 most, problem.memory[node])});
     }
     for (auto& [node, spans] : work) {
-        std::sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) {
+        // Of operations that take no time, the order in which they were recorded is that in which they ran.
+        std::stable_sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) {
             return a->start_s != b->start_s ? a->start_s < b->start_s : a->end_s < b->end_s;
         });
         for (std::size_t i = 1; i < spans.size(); ++i)

@@ -9,7 +9,8 @@
 namespace skippipe {
 
 struct Violation {
-    std::string rule;  ///< "CC1", "CC2", "CC3", "TC1", "TC2", "order", "deadlock", "structure", "reach"
+    std::string rule;  ///< "CC1", "CC2", "CC3", "TC1", "TC2", "order", "deadlock", "structure", "reach"; of a score
+                       ///< also "placement"
     std::string what;  ///< names microbatch, node or stage
     bool operator==(const Violation&) const = default;
 };
