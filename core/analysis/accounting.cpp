@@ -143,7 +143,7 @@ std::optional<Accounting> account_plan(const Experiment& experiment, const Probl
 
 Accounting account_run(const Accounting& iteration, const RunInfo& run) {
     Accounting all = iteration;
-    const auto n = static_cast<std::int64_t>(run.iterations_done);
+    const auto n = static_cast<std::int64_t>(std::max(0, run.iterations_done - run.first_iteration));
     const auto times = static_cast<double>(n);
     for (auto* count : {&all.iterations, &all.microbatches, &all.samples, &all.tokens, &all.block_executions})
         *count *= n;

@@ -70,7 +70,8 @@ std::optional<Accounting> account_plan(const ModelSpec& model, const Problem& pr
 /// With what it costs in money, where the experiment has prices.
 std::optional<Accounting> account_plan(const Experiment& experiment, const Problem& problem, const Plan& plan);
 
-/// As many iterations as the run did; its own network time where it was recorded, and machine time.
+/// As many iterations as the run did itself, a fork none of those before it; its own network time where it was
+/// recorded, and machine time.
 Accounting account_run(const Accounting& iteration, const RunInfo& run);
 
 /// The totals as figures, one value a run, with deltas to the baseline; absent: that run's plan cannot be accounted

@@ -25,7 +25,9 @@ constexpr const char* run_columns =
     "predicted_iteration_s, iteration_s, "
     "tokens_per_second, first_validation_loss, last_validation_loss, machine_s, error, pid, pid_namespace, "
     "process_start, boot_id, "
-    "heartbeat_s, coalesce(note, ''), paused, warning, skip_ratio FROM runs LEFT JOIN notes ON notes.run = runs.id ";
+    "heartbeat_s, coalesce(note, ''), paused, warning, skip_ratio, "
+    "coalesce((SELECT iteration FROM metrics WHERE metrics.run = runs.id ORDER BY row LIMIT 1), 0) FROM runs LEFT JOIN "
+    "notes ON notes.run = runs.id ";
 constexpr const char* died_text = "its process is gone, and it did not say why";
 
 bool writer_is_alive(SQLite::Statement& row) {
@@ -59,6 +61,7 @@ RunInfo run_of(SQLite::Statement& row, const std::filesystem::path& file) {
     run.warning = row.getColumn(23).getString();
     run.heartbeat_s = record::real(row.getColumn(20));
     run.skip_ratio = record::optional_real(row.getColumn(24));
+    run.first_iteration = row.getColumn(25).getInt();
     const auto find_checkpoint = [&] {
         if (const auto found = list_checkpoints(file, run.id); !found.empty())
             run.checkpoint = found.front().iterations_done;

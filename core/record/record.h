@@ -47,8 +47,9 @@ struct RunInfo {
     std::optional<double> skip_ratio;       ///< trained with: 0 where the plan visits all stages; absent: not known
     std::string started_utc, finished_utc;  ///< ISO 8601, empty: not yet
     int iterations = 0, iterations_done = 0;
+    int first_iteration = 0;  ///< the first that it trained itself: a fork begins in the middle of another run
     double predicted_iteration_s = 0;
-    std::optional<double> iteration_s;        ///< mean executed network time of an iteration
+    std::optional<double> iteration_s;        ///< mean executed network time of an iteration of its own
     std::optional<double> tokens_per_second;  ///< trained here, machine time
     std::optional<double> first_validation_loss, last_validation_loss;
     double machine_s = 0;
@@ -166,6 +167,13 @@ struct RunExtension {
 struct ResumedRun {
     std::optional<double> first_validation_loss, last_validation_loss;
     double bits_per_byte = 0;  ///< of the last validation; 0: none
+    /// Where the first iteration that it trained itself began, a fork's in the middle of another run; absent: none
+    /// ended.
+    struct Begin {
+        int iteration = 0;
+        double network_s = 0;
+    };
+    std::optional<Begin> begin;
 };
 
 /// The one writer of a run's results. Opens or makes the file, migrates its schema, batches in transactions. The

@@ -60,8 +60,14 @@ ResumedRun resumed(SQLite::Database& database, RunId run) {
         SQLite::bind(query, run, name);
         return query.executeStep() ? optional_real(query.getColumn(0)) : std::nullopt;
     };
+    SQLite::Statement first{database,
+                            "SELECT iteration, network_s - value FROM metrics WHERE run = ? AND name = 'iteration_s' "
+                            "ORDER BY row LIMIT 1"};
+    first.bind(1, run);
+    std::optional<ResumedRun::Begin> begin;
+    if (first.executeStep()) begin = {first.getColumn(0).getInt(), real(first.getColumn(1))};
     return {value("validation_loss", "ASC"), value("validation_loss", "DESC"),
-            value("bits_per_byte", "DESC").value_or(0)};
+            value("bits_per_byte", "DESC").value_or(0), begin};
 }
 
 }  // namespace

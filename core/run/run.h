@@ -116,6 +116,7 @@ private:
     std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on, while all ranks are there
     std::vector<protocol::RankMachine> machines_;
     double network_s_ = 0;  ///< where the last iteration ended
+    double began_s_ = 0;    ///< where the first one of its own began: a fork's in the middle of another run
     RankFailures failures_;
     IdleMean idle_;
     std::vector<protocol::Checkpointed> written_;  ///< that do not count yet

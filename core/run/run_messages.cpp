@@ -42,7 +42,7 @@ void Run::receive(const protocol::Iterated& m) {
     }
     info.iterations_done = m.iteration + 1;
     info.machine_s = m.machine_s;
-    info.iteration_s = end_s / info.iterations_done;
+    info.iteration_s = (end_s - began_s_) / (info.iterations_done - info.first_iteration);
     if (m.tokens > 0 && m.machine_s > 0) info.tokens_per_second = static_cast<double>(m.tokens) / m.machine_s;
     recorder_.iteration_done(outcome_.run, info.iterations_done, m.machine_s);
     if (forecast_) {

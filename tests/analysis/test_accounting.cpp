@@ -227,7 +227,12 @@ private Q_SLOTS:
         all = account_run(one, run);
         QCOMPARE(all.network_s, 120.0);
         QCOMPARE(all.idle_node_s, 4 * 120.0 - 4 * one.busy_node_s);
-        run.iterations_done = 0;
+        run.first_iteration = 3;  // a fork
+        all = account_run(one, run);
+        QCOMPARE(all.iterations, 1);
+        QCOMPARE(all.block_flops(), one.block_flops());
+        QCOMPARE(all.network_s, 30.0);
+        run.iterations_done = run.first_iteration = 0;
         QCOMPARE(account_run(one, run).block_flops(), 0.0);
     }
 

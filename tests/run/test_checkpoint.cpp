@@ -563,6 +563,39 @@ private Q_SLOTS:
         QCOMPARE(numbers(job.record, first.run), (std::vector{9, 6}));
     }
 
+    /// A fork that is slower than the run it begins in has figures of its own, also after it was stopped and gone on
+    /// with.
+    void a_fork_counts_its_own_iterations() {
+        auto job = job_of(place_, experiment_of(1, 3, 9));
+        const auto first = execute(job);
+        const auto from = checkpoint_at(job.record, first.run, 6);
+        job.experiment.training.iterations = 15;
+        for (auto& link : job.experiment.topology.links) link.latency_s *= 4;
+        job.problem = make_problem(job.experiment);
+        job.origin = RunOrigin{first.run, from.folder, from.manifest.position, true};
+        int done = 0;
+        RunProgress progress;
+        progress.iterated = [&](const protocol::Iterated& m) { done = m.iteration + 1; };
+        progress.interrupted = [&] { return done >= 10; };
+        const auto stopped = execute(job, progress);
+        QCOMPARE(stopped.state, RunState::stopped);
+        const auto second = execute(resumed(job, stopped.run));
+        QVERIFY2(second.state == RunState::finished, second.info.error.c_str());
+        Reader reader(job.record);
+        double sum_s = 0;
+        int count = 0;
+        for (const auto& m : reader.metrics(stopped.run))
+            if (m.name == "iteration_s") sum_s += m.value, ++count;
+        QCOMPARE(count, 9);
+        const auto info = *reader.run(stopped.run);
+        QCOMPARE(info.first_iteration, 6);
+        QCOMPARE(info.iterations_done, 15);
+        QVERIFY2(std::abs(*info.iteration_s / (sum_s / count) - 1) < 1e-9, std::to_string(*info.iteration_s).c_str());
+        const auto parent = *reader.run(first.run);
+        QCOMPARE(parent.first_iteration, 0);
+        QVERIFY(*info.iteration_s > 1.5 * *parent.iteration_s);
+    }
+
     /// What a killed job left goes with the next; what a living one writes stays.
     void folders_of_killed_jobs_go() {
         const auto record = place_ / "record.sqlite";
