@@ -25,6 +25,9 @@ void import_records(const std::vector<std::string>& files, Context& context) {
                                {"run", run.here},
                                {"name", run.name},
                                {"why", run.why}});
+            else if (run.grown)
+                std::cout << fmt::format("run {} is run {} here, which has its newer iterations now: {}\n", run.there,
+                                         run.here, run.name);
             else if (run.here != 0)
                 std::cout << fmt::format("run {} is run {} here: {}\n", run.there, run.here, run.name);
             else
@@ -42,7 +45,7 @@ void add_import(CLI::App& app, Context& context) {
     auto* verb =
         add_verb(app, context, "import",
                  "Adds the runs of other records to this one, with their spans, metrics, tags and notes; what is "
-                 "here already is left out",
+                 "here already is left out, or gets the iterations that came since",
                  "  skippipe import ~/from-anna/record.sqlite\n"
                  "  skippipe import a.sqlite b.sqlite --db all.sqlite");
     verb->add_option("RECORD", *files, "Records to read")->required()->check(CLI::ExistingFile);

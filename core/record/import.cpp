@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 
 #include <SQLiteCpp/Backup.h>
 
 #include "core/record/schema.h"
+#include "core/record/values.h"
 
 namespace skippipe {
 namespace {
@@ -66,6 +68,18 @@ std::string columns_of(SQLite::Database& database, const std::string& table, con
     return list;
 }
 
+/// The rows of a run in all tables but `kept`.
+void copy_rows(SQLite::Database& database, const ImportedRun& run, const std::set<std::string>& kept = {}) {
+    for (const std::string table : tables_of_runs) {
+        if (kept.contains(table)) continue;
+        SQLite::Statement rows(database, "INSERT INTO " + table + " (" + columns_of(database, table, "run", "run") +
+                                             ") SELECT " + columns_of(database, table, "run", "?1") + " FROM other." +
+                                             table + " WHERE run = ?2");
+        SQLite::bind(rows, run.here, run.there);
+        rows.exec();
+    }
+}
+
 void copy_run(SQLite::Database& database, ImportedRun& run) {
     const std::string columns = columns_of(database, "runs", "id", nullptr);
     SQLite::Statement row(database,
@@ -73,15 +87,61 @@ void copy_run(SQLite::Database& database, ImportedRun& run) {
     row.bind(1, run.there);
     row.exec();
     run.here = database.getLastInsertRowid();
-    database.exec("UPDATE runs SET state = 'died', paused = 0 WHERE state = 'running' AND id = " +
-                  std::to_string(run.here));
-    for (const std::string table : tables_of_runs) {
-        SQLite::Statement rows(database, "INSERT INTO " + table + " (" + columns_of(database, table, "run", "run") +
-                                             ") SELECT " + columns_of(database, table, "run", "?1") + " FROM other." +
-                                             table + " WHERE run = ?2");
-        SQLite::bind(rows, run.here, run.there);
-        rows.exec();
+    copy_rows(database, run);
+}
+
+/// What it was given here stays: its number, tags and note.
+void replace_run(SQLite::Database& database, const ImportedRun& run) {
+    const std::set<std::string> kept{"tags", "notes"};
+    for (const std::string table : tables_of_runs)
+        if (!kept.contains(table)) record::execute(database, "DELETE FROM " + table + " WHERE run = ?", run.here);
+    const std::string columns = columns_of(database, "runs", "id", nullptr);
+    record::execute(
+        database,
+        "UPDATE runs SET (" + columns + ") = (SELECT " + columns + " FROM other.runs WHERE id = ?) WHERE id = ?",
+        run.there, run.here);
+    copy_rows(database, run, kept);
+}
+
+/// The run here that is the same one, whoever went on with it; each is the same as one there.
+struct Match {
+    RunId here = 0;
+    int iterations_done = 0;
+    bool running = false;
+};
+Match find_here(SQLite::Database& database, RunId there, std::set<RunId>& taken) {
+    SQLite::Statement found(database,
+                            "SELECT mine.id, mine.iterations_done, mine.state = 'running' FROM main.runs AS mine JOIN "
+                            "other.runs AS theirs ON mine.started_utc = theirs.started_utc AND mine.seed = theirs.seed "
+                            "AND mine.name = theirs.name AND mine.planner = theirs.planner WHERE theirs.id = ? "
+                            "ORDER BY mine.id");
+    found.bind(1, there);
+    while (found.executeStep())
+        if (taken.insert(found.getColumn(0).getInt64()).second)
+            return {found.getColumn(0).getInt64(), found.getColumn(1).getInt(), found.getColumn(2).getInt() != 0};
+    return {};
+}
+
+/// What becomes of each run there; nothing is copied yet.
+std::vector<ImportedRun> runs_to_import(SQLite::Database& database) {
+    std::vector<ImportedRun> runs;
+    std::set<RunId> taken;
+    SQLite::Statement there(database,
+                            "SELECT id, name, state, iterations_done, (julianday('now') - 2440587.5) * 86400 - "
+                            "heartbeat_s FROM other.runs ORDER BY id");
+    while (there.executeStep()) {
+        ImportedRun run{.there = there.getColumn(0).getInt64(), .name = there.getColumn(1).getString()};
+        const bool goes_on = there.getColumn(2).getString() == "running" && there.getColumn(4).getDouble() < silence_s;
+        const Match match = find_here(database, run.there, taken);
+        if (match.here != 0 && (match.running || there.getColumn(3).getInt() <= match.iterations_done))
+            run.why = "it is here already";
+        else if (goes_on)
+            run.why = "it goes on, or its end was not noticed yet: import it when it has ended";
+        else if (match.here != 0)
+            run.here = match.here, run.grown = true;
+        runs.push_back(std::move(run));
     }
+    return runs;
 }
 
 }  // namespace
@@ -95,33 +155,23 @@ std::vector<ImportedRun> import_runs(const std::filesystem::path& other, const s
     auto database = record::open(record, record::OpenMode::create);
     const NewestCopy copy(other, record);
     return record::told(record, [&] {
-        std::vector<ImportedRun> runs;
         {
             SQLite::Statement attach(database, "ATTACH ? AS other");
             attach.bind(1, copy.path());
             attach.exec();
         }
         SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-        {
-            SQLite::Statement found(
-                database,
-                "SELECT id, name, state, EXISTS (SELECT 1 FROM main.runs AS mine WHERE mine.boot_id = theirs.boot_id "
-                "AND "
-                "mine.pid = theirs.pid AND mine.process_start = theirs.process_start AND mine.started_utc = "
-                "theirs.started_utc AND mine.seed = theirs.seed AND mine.name = theirs.name), "
-                "(julianday('now') - 2440587.5) * 86400 - heartbeat_s FROM other.runs AS theirs "
-                "ORDER BY id");
-            while (found.executeStep()) {
-                ImportedRun run{found.getColumn(0).getInt64(), 0, found.getColumn(1).getString(), {}};
-                if (found.getColumn(3).getInt() != 0)
-                    run.why = "it is here already";
-                else if (found.getColumn(2).getString() == "running" && found.getColumn(4).getDouble() < silence_s)
-                    run.why = "it goes on, or its end was not noticed yet: import it when it has ended";
-                runs.push_back(std::move(run));
-            }
+        auto runs = runs_to_import(database);
+        for (auto& run : runs) {
+            if (run.grown)
+                replace_run(database, run);
+            else if (run.why.empty())
+                copy_run(database, run);
+            if (run.here != 0)
+                record::execute(database,
+                                "UPDATE runs SET state = 'died', paused = 0 WHERE state = 'running' AND id = ?",
+                                run.here);
         }
-        for (auto& run : runs)
-            if (run.why.empty()) copy_run(database, run);
         transaction.commit();
         database.exec("DETACH other");
         return runs;

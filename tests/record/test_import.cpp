@@ -92,6 +92,38 @@ private Q_SLOTS:
             QVERIFY2(entry.path().filename().string().find("import") == std::string::npos, entry.path().c_str());
     }
 
+    /// Whoever goes on with a run is another process, on another machine perhaps; it is the same run.
+    void one_that_went_on_grows() {
+        const auto theirs = file("went_on.sqlite"), mine = file("has_it.sqlite");
+        const RunId first = [&] {
+            Recorder writer(theirs);
+            return write_record(writer, theirs).first;
+        }();
+        const RunId here = import_runs(theirs, mine).front().here;
+        Reader(mine).set_note(here, "mine");
+        {
+            auto database = record::open(theirs, record::OpenMode::existing);
+            database.exec(
+                "UPDATE runs SET pid = 4711, boot_id = 'another', iterations = 4, iterations_done = 4, state = "
+                "'stopped' WHERE id = " +
+                std::to_string(first));
+            database.exec(
+                "INSERT INTO metrics (run, row, iteration, name, value, network_s, machine_s, tokens) VALUES (" +
+                std::to_string(first) + ", 900, 3, 'loss', 1.5, 4, 5, 256)");
+        }
+        const auto again = import_runs(theirs, mine);
+        QVERIFY(again[0].there == first && again[0].here == here && again[0].grown && !again[1].grown);
+        Reader to(mine);
+        const auto grown = *to.run(here);
+        QVERIFY(grown.iterations_done == 4 && grown.state == RunState::stopped && grown.note == "mine");
+        QCOMPARE(to.metrics(here).size(), std::size_t{2});
+        QCOMPARE(to.runs().size(), std::size_t{2});
+        QCOMPARE(to.spans(here).size(), std::size_t{3});
+        QCOMPARE(import_runs(theirs, mine)[0].here, RunId{0});
+        // Nor does the older one come back.
+        QCOMPARE(import_runs(mine, theirs)[0].here, RunId{0});
+    }
+
     /// Nobody writes any more, though nobody said so either.
     void one_that_fell_silent_has_died() {
         const auto theirs = file("silent.sqlite"), mine = file("after.sqlite");
