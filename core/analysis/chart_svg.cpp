@@ -15,6 +15,25 @@ namespace {
 
 constexpr double left_px = 64, right_px = 16, head_px = 12, foot_px = 48, key_row_px = 18;
 
+/// Values that differ by their rounding alone are one: an axis around them, `below` of it below them.
+void widen(double& low, double& high, double below) {
+    const double size = std::max(std::abs(low), std::abs(high));
+    if (high - low > 1e-12 * size) return;
+    const double extent = std::max(1.0, 1e-6 * size);
+    low -= below * extent;
+    high = low + extent;
+}
+
+/// The multiples of `step` from `low` to `high`.
+std::vector<double> ticks(double low, double high, double step) {
+    std::vector<double> places;
+    const double first = std::ceil(low / step);
+    const int count = static_cast<int>(std::clamp(std::floor(high / step) - first + 1, 0.0, 100.0));
+    places.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) places.push_back((first + i) * step);
+    return places;
+}
+
 class Chart {
 public:
     Chart(const std::vector<ChartLine>& lines, const ChartOptions& options) : lines_(lines), options_(options) {
@@ -27,8 +46,8 @@ public:
                 high_y_ = any_ ? std::max(high_y_, point.y) : point.y;
                 any_ = true;
             }
-        if (high_x_ <= low_x_) high_x_ = low_x_ + 1;
-        if (high_y_ <= low_y_) low_y_ -= 0.5, high_y_ += 0.5;
+        widen(low_x_, high_x_, 0);
+        widen(low_y_, high_y_, 0.5);
     }
 
     std::string text() {
@@ -68,11 +87,11 @@ private:
     void axes() {
         const double bottom = options_.height_px - foot_px, right = options_.width_px - right_px;
         const double step_y = round_step(high_y_ - low_y_, 6), step_x = round_step(high_x_ - low_x_, 7);
-        for (double at = std::ceil(low_y_ / step_y) * step_y; at <= high_y_; at += step_y) {
+        for (const double at : ticks(low_y_, high_y_, step_y)) {
             rule(left_px, y(at), right, y(at));
             words(left_px - 6, y(at) + 4, "end", fmt::format("{:.6g}", std::abs(at) < step_y / 2 ? 0 : at));
         }
-        for (double at = std::ceil(low_x_ / step_x) * step_x; at <= high_x_; at += step_x) {
+        for (const double at : ticks(low_x_, high_x_, step_x)) {
             rule(x(at), bottom, x(at), bottom + 4);
             words(x(at), bottom + 16, "middle", format_work(std::abs(at) < step_x / 2 ? 0 : at, options_.x));
         }
