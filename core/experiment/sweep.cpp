@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <functional>
 
 #include <fmt/format.h>
@@ -87,12 +88,20 @@ Json draw(const SweepAxis& axis, const Json& document, Rng& rng) {
     return whole ? Json(static_cast<std::int64_t>(std::llround(value))) : Json(value);
 }
 
+/// Each once: what was drawn before would train the same again. Fewer than were asked for where so many do not come.
 std::vector<Settings> drawn(const Json& document, const SweepRequest& request) {
+    constexpr int most_draws_in_vain = 1000;  // one after the other
     std::vector<Settings> all;
+    std::set<Settings> seen;
     Rng rng(request.draw_seed);
-    for (int i = 0; i < request.draws; ++i) {
-        auto& one = all.emplace_back();
+    int in_vain = 0;
+    while (static_cast<int>(all.size()) < request.draws && in_vain < most_draws_in_vain) {
+        Settings one;
+        one.reserve(request.axes.size());
         for (const auto& axis : request.axes) one.emplace_back(axis.field, draw(axis, document, rng));
+        const bool is_new = seen.insert(one).second;
+        in_vain = is_new ? 0 : in_vain + 1;
+        if (is_new) all.push_back(std::move(one));
     }
     return all;
 }

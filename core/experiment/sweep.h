@@ -30,8 +30,8 @@ SweepAxis parse_axis(const std::string& text);
 
 struct SweepRequest {
     std::vector<SweepAxis> axes;
-    int seeds = 1;                ///< of each combination: the document's seed, the next one, ...
-    int draws = 0;                ///< 0: every combination; else so many random ones
+    int seeds = 1;  ///< of each combination: the document's seed, the next one, ...
+    int draws = 0;  ///< 0: every combination; else so many random ones, each once; fewer where there are not as many
     std::uint64_t draw_seed = 1;  ///< of the draws
 };
 

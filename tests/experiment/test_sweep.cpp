@@ -104,6 +104,15 @@ private Q_SLOTS:
         QVERIFY(trains_alike(points[39].experiment, again[39].experiment));
     }
 
+    /// What was drawn before would train the same again.
+    void draws_come_once() {
+        const auto few = points_of({"pipeline.planner=gpipe,1f1b", "training.iterations=5..7"}, 1, 40);
+        QCOMPARE(few.size(), 6U);
+        for (std::size_t i = 0; i < few.size(); ++i)
+            for (std::size_t k = 0; k < i; ++k) QVERIFY(!trains_alike(few[i].experiment, few[k].experiment));
+        QCOMPARE(points_of({"pipeline.planner=gpipe,1f1b"}, 2, 40).size(), 4U);
+    }
+
     void what_does_not_fit_is_named() {
         const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
         QVERIFY(has(refusal([] { points_of({"pipeline.speed=1"}); }), "/pipeline/speed"));
