@@ -570,7 +570,7 @@ private Q_SLOTS:
         const auto first = execute(job);
         const auto from = checkpoint_at(job.record, first.run, 6);
         job.experiment.training.iterations = 15;
-        for (auto& link : job.experiment.topology.links) link.latency_s *= 4;
+        for (auto& node : job.experiment.topology.nodes) node.seconds_per_sample_per_block *= 10;
         job.problem = make_problem(job.experiment);
         job.origin = RunOrigin{first.run, from.folder, from.manifest.position, true};
         int done = 0;
