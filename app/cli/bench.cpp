@@ -92,7 +92,7 @@ void bench(const std::string& only, bool long_runs, Context& context) {
         std::cerr << "error: " << all[i].string() << " failed\n";
         context.exit_code = run_failed;
     }
-    if (context.json) std::cout << figures.dump() << '\n';
+    if (context.json) std::cout << json_line(figures) << '\n';
 }
 
 }  // namespace

@@ -40,13 +40,14 @@ nlohmann::ordered_json to_json(const Faults& faults) {
     return array;
 }
 
+std::string json_line(const nlohmann::ordered_json& json) {
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 void report(const Faults& faults, bool json) {
     for (const auto& fault : faults)
         std::cerr << (fault.severity == Fault::Severity::error ? "error: " : "warning: ") << to_string(fault) << '\n';
-    if (json && has_errors(faults))
-        std::cout << nlohmann::ordered_json{{"faults", to_json(faults)}}.dump(
-                         -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                  << '\n';
+    if (json && has_errors(faults)) std::cout << json_line({{"faults", to_json(faults)}}) << '\n';
 }
 
 nlohmann::ordered_json optional_number(const std::optional<double>& value) {

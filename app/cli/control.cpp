@@ -59,7 +59,7 @@ void tell(Context& context, Reader& reader, RunId run, const std::string& comman
           const std::string& done) {
     const bool taken = is_taken(reader, run, reader.send_command(run, command, payload));
     if (context.json)
-        std::cout << nlohmann::ordered_json{{"run", run}, {"command", command}, {"taken", taken}}.dump() << '\n';
+        std::cout << json_line({{"run", run}, {"command", command}, {"taken", taken}}) << '\n';
     else if (taken)
         std::cout << fmt::format("run {} {}\n", run, done);
     else

@@ -170,8 +170,7 @@ public:
         const int percent = static_cast<int>(100 * m.share);
         if (shows_ == Shows::lines) {
             if (begins || percent != percent_)
-                std::cout << nlohmann::ordered_json{{"run", run}, {"what", m.what}, {"share", m.share}}.dump()
-                          << std::endl;
+                std::cout << json_line({{"run", run}, {"what", m.what}, {"share", m.share}}) << std::endl;
             percent_ = percent;
             return;
         }
@@ -364,7 +363,7 @@ void evaluate(const EvaluateOptions& options, Context& context) {
     if (!context.json) return print(results);
     auto json = result_json(results.front());
     if (results.size() > 1) json["beside"] = result_json(results.back());
-    std::cout << json.dump() << '\n';
+    std::cout << json_line(json) << '\n';
 }
 
 }  // namespace

@@ -32,11 +32,8 @@ void write_out(const ExportOptions& options, RunId run, const std::string& text,
     }
     write_file_atomically(options.output, text);
     if (context.json)
-        std::cout << nlohmann::ordered_json{{"run", run},
-                                            {"format", options.format},
-                                            {"file", options.output},
-                                            {"bytes", text.size()}}
-                         .dump()
+        std::cout << json_line(
+                         {{"run", run}, {"format", options.format}, {"file", options.output}, {"bytes", text.size()}})
                   << '\n';
 }
 

@@ -35,7 +35,7 @@ void import_records(const std::vector<std::string>& files, Context& context) {
         }
         if (!context.json) std::cout << fmt::format("{}: {} of {} runs imported\n", file, added, runs.size());
     }
-    if (context.json) std::cout << all.dump() << '\n';
+    if (context.json) std::cout << json_line(all) << '\n';
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ void print_json(const RunInfo& run, const std::filesystem::path& file, const std
         json["lines"].push_back(text.substr(at, end - at));
         at = end + 1;
     }
-    std::cout << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    std::cout << json_line(json) << '\n';
 }
 
 void show_log(Context& context, const std::string& name, bool follow) {

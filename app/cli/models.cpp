@@ -21,7 +21,7 @@ void list_models(Context& context) {
                             {"description", preset.description},
                             {"parameters", model_parameters(preset.model)},
                             {"model", to_json(preset.model)}});
-        std::cout << list.dump() << '\n';
+        std::cout << json_line(list) << '\n';
         return;
     }
     std::vector<std::vector<std::string>> rows{

@@ -76,7 +76,7 @@ void print(const std::vector<Row>& rows, bool json, const Problem& problem) {
     if (json) {
         auto array = nlohmann::ordered_json::array();
         for (const auto& row : rows) array.push_back(row_json(row, problem));
-        std::cout << array.dump() << '\n';
+        std::cout << json_line(array) << '\n';
         return;
     }
     std::vector<std::vector<std::string>> lines{
@@ -199,7 +199,7 @@ void list_planners(const Context& context) {
             array.push_back({{"planner", planner->name()},
                              {"description", planner->description()},
                              {"full_pipeline", planner->full_pipeline()}});
-        std::cout << array.dump() << '\n';
+        std::cout << json_line(array) << '\n';
         return;
     }
     for (const auto& planner : context.planners.all())

@@ -139,7 +139,7 @@ void probe(const ProbeOptions& options, Context& context) {
         measured_experiment(experiment, schedule, ranks, options.keep_links || experiment.execution.shape_links,
                             fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now)));
     if (context.json)
-        std::cout << ranks_json(ranks).dump() << std::endl;
+        std::cout << json_line(ranks_json(ranks)) << std::endl;
     else
         print(ranks, problem);
     if (options.output.empty()) return;

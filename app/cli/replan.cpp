@@ -129,7 +129,7 @@ void print(const Replan& result, double planned_s, double milliseconds, bool jso
                                             {"lost_gradients", result.lost_gradients},
                                             {"changes", result.changes},
                                             {"milliseconds", milliseconds}};
-        std::cout << object.dump() << '\n';
+        std::cout << json_line(object) << '\n';
         return;
     }
     for (const auto& change : result.changes) std::cout << change << '\n';

@@ -49,9 +49,7 @@ void write_report(const PageOptions& options, Context& context) {
                                          .program = fmt::format("skippipe {}", version)});
     write_file_atomically(options.output, text);
     if (context.json)
-        std::cout
-            << nlohmann::ordered_json{{"file", options.output}, {"runs", runs.size()}, {"bytes", text.size()}}.dump()
-            << '\n';
+        std::cout << json_line({{"file", options.output}, {"runs", runs.size()}, {"bytes", text.size()}}) << '\n';
     else
         std::cout << fmt::format("{} runs in {}\n", runs.size(), options.output);
 }

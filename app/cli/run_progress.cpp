@@ -120,7 +120,7 @@ private:
     int recoveries_ = 0;
 };
 
-void print_line(const nlohmann::ordered_json& json) { std::cout << json.dump() << std::endl; }
+void print_line(const nlohmann::ordered_json& json) { std::cout << json_line(json) << std::endl; }
 
 }  // namespace
 

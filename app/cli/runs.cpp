@@ -55,7 +55,7 @@ void list(Context& context, const std::string& state) {
     if (context.json) {
         auto array = nlohmann::ordered_json::array();
         for (const auto& run : runs) array.push_back(run_json(run));
-        std::cout << array.dump() << '\n';
+        std::cout << json_line(array) << '\n';
         return;
     }
     if (runs.empty()) {
@@ -117,7 +117,7 @@ void show(Context& context, const std::string& name) {
             json["plan_changes"].push_back({{"iteration", change.iteration},
                                             {"why", change.why},
                                             {"plan", parsed(reader.plan_json(run.id, change.iteration))}});
-        std::cout << json.dump() << '\n';
+        std::cout << json_line(json) << '\n';
         return;
     }
     std::vector<std::vector<std::string>> rows;
@@ -345,7 +345,7 @@ void compare(Context& context, const std::vector<std::string>& names, const std:
         const std::vector every{WorkAxis::microbatches, WorkAxis::block_flops, WorkAxis::network_time,
                                 WorkAxis::machine_time};
         add_accounting(all, chosen ? std::vector{*chosen} : every, json);
-        std::cout << json.dump() << '\n';
+        std::cout << json_line(json) << '\n';
         return;
     }
     auto rows = header(all.runs, "");

@@ -112,7 +112,7 @@ void sweep(const SweepOptions& options, Context& context) {
         all = run_sweep(job, points, states);
     }
     if (context.json)
-        std::cout << json_of(reader, points, states).dump() << '\n';
+        std::cout << json_line(json_of(reader, points, states)) << '\n';
     else
         print_rows(points, sweep_rows(reader, points, states));
     if (options.dry_run || all) return;

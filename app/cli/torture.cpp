@@ -95,7 +95,7 @@ void torture_all(const TortureOptions& options, Context& context) {
     if (terminal) std::cerr << "\r\033[K";
     if (!summary.faults.empty()) context.exit_code = run_failed;
     if (context.json) {
-        std::cout << summary_json(summary).dump() << '\n';
+        std::cout << json_line(summary_json(summary)) << '\n';
         return;
     }
     std::cout << fmt::format(

@@ -137,7 +137,7 @@ bool train_job(RunJob& job, Context& context) {
     WorkerGroup ranks(worker_job(job), job.experiment.execution.ranks, job.launched);
     const auto outcome = coordinate(job, recorder, ranks, progress);
     if (context.json)
-        std::cout << summary(outcome).dump() << std::endl;
+        std::cout << json_line(summary(outcome)) << std::endl;
     else
         print_summary(job, outcome);
     if (context.json) report(outcome.faults, false);

@@ -21,7 +21,7 @@ void validate_file(const std::filesystem::path& file, const std::string& model, 
     const bool valid = !has_errors(parsed.faults);
     context.exit_code = valid ? fine : bad_input;
     if (context.json) {
-        std::cout << nlohmann::ordered_json{{"valid", valid}, {"faults", to_json(parsed.faults)}}.dump() << '\n';
+        std::cout << json_line({{"valid", valid}, {"faults", to_json(parsed.faults)}}) << '\n';
         return;
     }
     report(parsed.faults, false);

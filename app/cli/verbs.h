@@ -53,6 +53,9 @@ CLI::App* add_verb(CLI::App& app, Context& context, const std::string& name, con
 /// The faults as text on standard error, and with --json as {"faults": [...]} on standard output.
 void report(const Faults& faults, bool json);
 nlohmann::ordered_json to_json(const Faults& faults);
+/// JSON on one line, for scripts. What is no UTF-8 is replaced: a file may have any name, and what was done is
+/// answered.
+std::string json_line(const nlohmann::ordered_json& json);
 
 /// The number, or null where there is none.
 nlohmann::ordered_json optional_number(const std::optional<double>& value);

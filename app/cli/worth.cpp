@@ -91,7 +91,7 @@ void print_worths_json(const SkipWorths& worths) {
                                 {"iterations", spread_json(row.iterations)},
                                 {"network_seconds", spread_json(row.network_s)},
                                 {"money", spread_json(row.money)}});
-    std::cout << json.dump() << '\n';
+    std::cout << json_line(json) << '\n';
 }
 
 /// "1 h 05 min (58 min to 1 h 12 min)"

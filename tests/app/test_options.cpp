@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Options that are heeded or refused, and answers to scripts that come whatever a file is called.
+#include "tests/app/launched.h"
+
+#include <QRegularExpression>
+
+using namespace launched;
+using skippipe::RunId;
+
+namespace {
+
+constexpr int patient_ms = 60'000;
+
+struct Answer {
+    int code = -1;
+    QByteArray text;
+    QJsonArray array() const { return QJsonDocument::fromJson(text.trimmed().split('\n').last()).array(); }
+    QJsonObject object() const { return QJsonDocument::fromJson(text.trimmed().split('\n').last()).object(); }
+};
+
+}  // namespace
+
+class TestOptions : public QObject {
+    Q_OBJECT
+    Scene scene_;
+    QString file_;
+
+    Answer call(QStringList arguments) const {
+        auto process = scene_.start(program, arguments << QStringLiteral("--db") << scene_.record());
+        if (!process.ended(patient_ms)) return {};
+        return {process.exit_code(), process.text()};
+    }
+
+    /// With words that a shell reads: $'caf\351' is a name that is not UTF-8.
+    Answer shell(const QString& words) const {
+        auto process = scene_.start(QStringLiteral("/bin/bash"),
+                                    {"-c", QString("%1 --db %2 %3").arg(program, scene_.record(), words)});
+        if (!process.ended(patient_ms)) return {};
+        return {process.exit_code(), process.text()};
+    }
+
+    QJsonObject read(const QString& name) const {
+        QFile in(scene_.path(name));
+        return in.open(QIODevice::ReadOnly) ? QJsonDocument::fromJson(in.readAll()).object() : QJsonObject{};
+    }
+
+    QString seeded(const QString& name, int seed, int seeds = 1) const {
+        auto document = read(QStringLiteral("cost.json"));
+        document["seed"] = seed;
+        document["seeds"] = seeds;
+        return scene_.write(name, QJsonDocument(document).toJson());
+    }
+
+    std::size_t runs() const {
+        return QFile::exists(scene_.record()) ? skippipe::Reader(scene_.record().toStdString()).runs().size() : 0;
+    }
+
+    /// A run that says no more than this program does of any.
+    RunId record() const {
+        skippipe::Recorder recorder(scene_.record().toStdString());
+        QFile in(file_);
+        if (!in.open(QIODevice::ReadOnly)) return 0;
+        const RunId run =
+            recorder.begin({.name = "one",
+                            .planner = "gpipe",
+                            .experiment_json = in.readAll().toStdString(),
+                            .plan_json = QJsonDocument(read(QStringLiteral("plan.json"))).toJson().toStdString(),
+                            .seed = 5,
+                            .iterations = 2});
+        for (int i = 0; i < 2; ++i) {
+            skippipe::Metric metric{.iteration = i, .name = "loss", .value = 3.0 - i, .network_s = 1.0 + i};
+            metric.machine_s = metric.network_s;
+            recorder.metric(run, metric);
+            recorder.iteration_done(run, i + 1, 1);
+        }
+        recorder.finish(run, skippipe::RunState::finished, {.iterations_done = 2}, "{}");
+        return run;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        file_ = scene_.tiny(QStringLiteral("cost.json"), {{"compute", "cost"}}, 2);
+        QCOMPARE(call({"plan", file_, "--planner", "gpipe", "-o", scene_.path("plan.json")}).code, 0);
+    }
+
+    void names_that_are_not_utf8_are_answered() {
+        const auto told = shell("validate $'caf\\351.json' --json");
+        QVERIFY2(told.code == 2 && told.object()["valid"] == false, told.text);
+        const auto run = QString::number(record());
+        const auto page = shell("report " + run + " -o $'caf\\351.html' --json");
+        QVERIFY2(page.code == 0 && page.object()["runs"] == 1, page.text);
+        const auto table = shell("export " + run + " --what metrics -o $'caf\\351.csv' --json");
+        QVERIFY2(table.code == 0 && table.object()["bytes"].toInt() > 0, table.text);
+        scene_.start("/bin/bash", {"-c", "cp " + scene_.record() + " $'caf\\351.sqlite'"}).ended(patient_ms);
+        const auto import = shell("import $'caf\\351.sqlite' --json");
+        QVERIFY2(import.code == 0 && !import.array().isEmpty(), import.text);
+    }
+
+    /// What the record has of one such name, by whichever way it came there.
+    void runs_of_such_names_are_listed() {
+        const RunId run = record();
+        skippipe::Reader(scene_.record().toStdString()).set_note(run, "caf\351");
+        const auto number = QString::number(run);
+        QVERIFY(!call({"runs", "--json"}).array().isEmpty());
+        QCOMPARE(call({"show", number, "--json"}).object()["run"].toInt(), static_cast<int>(run));
+        QVERIFY(!call({"compare", number, number, "--json"}).object().isEmpty());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestOptions)
+#include "test_options.moc"
