@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -123,15 +124,24 @@ private:
         listen(one);
         auto& state = states_[one.index];
         const auto end = one.process->wait();
-        state.done = end.well() && state.run != 0 && !interrupted();
-        if (state.done) state.share = 1, ++ended_;
         if (!end.well() && state.fault.empty()) state.fault = end.describe();
-        if (state.run != 0 && !job_.tag.empty()) tag(state.run);
+        if (state.run == 0) return true;
+        Reader reader(job_.record);
+        take_end(reader.run(state.run), state);
+        if (!job_.tag.empty()) tag(reader, state.run);
         return true;
     }
 
-    void tag(RunId run) const {
-        Reader reader(job_.record);
+    /// The record says what came of it: a process whose run was stopped ends well, too.
+    void take_end(const std::optional<RunInfo>& run, SweepState& state) {
+        state.done = run && run->state == RunState::finished;
+        if (state.done) state.share = 1, ++ended_;
+        if (run && run->state == RunState::stopped && state.fault.empty())
+            state.fault = fmt::format("run {} was stopped after {} of {} iterations", run->id, run->iterations_done,
+                                      run->iterations);
+    }
+
+    void tag(Reader& reader, RunId run) const {
         const auto info = reader.run(run);
         if (!info || std::find(info->tags.begin(), info->tags.end(), job_.tag) != info->tags.end()) return;
         auto tags = info->tags;

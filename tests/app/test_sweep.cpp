@@ -130,6 +130,27 @@ private Q_SLOTS:
         QVERIFY(!before.empty());
         QVERIFY(scene_.losses(scene_.last_run()->id) == before);  // to the bit
     }
+
+    /// Whoever stops a run of a sweep from elsewhere has no point of it: `run` itself ends well then.
+    void a_stopped_run_is_no_point() {
+        const auto endless = scene_.tiny(QStringLiteral("endless.json"), {{"compute", "cost"}}, 1'000'000);
+        const QStringList arguments{"sweep", endless, "--vary", "training.learning_rate=0.001"};
+        auto sweep = scene_.start(program, arguments + QStringList{"--db", scene_.record()});
+        QVERIFY(wait_until(
+            [&] {
+                const auto run = scene_.last_run();
+                return run && run->iterations == 1'000'000 && run->iterations_done > 0;
+            },
+            patient_ms));
+        const auto run = QString::number(scene_.last_run()->id);
+        QCOMPARE(call({"stop", run}).code, 0);
+        QVERIFY(sweep.ended(patient_ms));
+        const auto text = sweep.text();
+        QVERIFY2(sweep.exit_code() == 1, text);
+        QVERIFY2(text.contains("0/1") && text.contains("Not all points are done"), text);
+        QVERIFY2(text.contains("run " + run.toUtf8() + " was stopped after"), text);
+        QVERIFY(call(arguments + QStringList{"--dry-run"}).text.contains("0/1"));
+    }
 };
 
 QTEST_GUILESS_MAIN(TestSweepVerb)
