@@ -7,6 +7,7 @@
 #include <set>
 
 #include <SQLiteCpp/Backup.h>
+#include <sqlite3.h>
 
 #include "core/record/schema.h"
 #include "core/record/values.h"
@@ -23,15 +24,12 @@ constexpr const char* tables_of_runs[] = {"documents", "iterations",  "spans",  
 /// A copy of the other record beside ours, of the newest schema; it goes with this object.
 class NewestCopy {
 public:
-    NewestCopy(const std::filesystem::path& other, const std::filesystem::path& record)
+    NewestCopy(const std::filesystem::path& other, const std::filesystem::path& record,
+               std::chrono::milliseconds patience)
         : file_(record.string() + ".import-" + std::to_string(::getpid())) {
         remove();
         try {
-            record::told(other, [&] {
-                SQLite::Database source(std::filesystem::absolute(other).string(), SQLite::OPEN_READONLY);
-                SQLite::Database target(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-                SQLite::Backup(target, source).executeStep(-1);
-            });
+            record::told(other, [&] { copy(other, patience); });
             record::open(file_, record::OpenMode::existing);
         } catch (const InputError& error) {
             remove();
@@ -47,6 +45,14 @@ public:
     std::string path() const { return file_.string(); }
 
 private:
+    void copy(const std::filesystem::path& other, std::chrono::milliseconds patience) const {
+        SQLite::Database source(std::filesystem::absolute(other).string(), SQLite::OPEN_READONLY,
+                                static_cast<int>(patience.count()));
+        SQLite::Database target(file_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+        // That somebody keeps it locked is returned, not thrown: then nothing was copied.
+        if (const int code = SQLite::Backup(target, source).executeStep(-1); code != SQLITE_DONE)
+            throw record::error_of(code, sqlite3_errstr(code), other);
+    }
     void remove() const {
         std::error_code ignored;
         for (const char* part : {"", "-wal", "-shm", "-journal"})
@@ -146,14 +152,15 @@ std::vector<ImportedRun> runs_to_import(SQLite::Database& database) {
 
 }  // namespace
 
-std::vector<ImportedRun> import_runs(const std::filesystem::path& other, const std::filesystem::path& record) {
+std::vector<ImportedRun> import_runs(const std::filesystem::path& other, const std::filesystem::path& record,
+                                     std::chrono::milliseconds patience) {
     std::error_code ignored;
     if (std::filesystem::equivalent(other, record, ignored))
         throw InputError(other.string(), "is the record itself", "its runs are here already", "Name another record");
     if (!std::filesystem::exists(other, ignored))
         throw InputError(other.string(), "is not there", "runs were to be read from it", "Check the path");
     auto database = record::open(record, record::OpenMode::create);
-    const NewestCopy copy(other, record);
+    const NewestCopy copy(other, record, patience);
     return record::told(record, [&] {
         {
             SQLite::Statement attach(database, "ATTACH ? AS other");

@@ -157,6 +157,35 @@ private Q_SLOTS:
         QCOMPARE(database.execAndGet("PRAGMA user_version").getInt(), 1);
     }
 
+    /// Another program has the record to itself for longer than anybody waits: nothing is read, and that is said.
+    void a_locked_record_is_no_empty_one() {
+        const auto theirs = file("locked.sqlite"), mine = file("patient.sqlite");
+        {
+            Recorder writer(theirs);
+            write_record(writer, theirs);
+        }
+        SQLite::Database holder(theirs.string(), SQLite::OPEN_READWRITE);
+        QCOMPARE(holder.execAndGet("PRAGMA journal_mode = DELETE").getString(), std::string("delete"));
+        holder.exec("BEGIN EXCLUSIVE");
+        try {
+            import_runs(theirs, mine, std::chrono::milliseconds(200));
+            QFAIL("it was read");
+        } catch (const InputError& error) {
+            const std::string words = error.what();
+            QVERIFY2(words.find("locked.sqlite") != std::string::npos && words.find("locked") != std::string::npos,
+                     error.what());
+        }
+        QVERIFY(Reader(mine).runs().empty());
+        // One that is busy for a moment only is waited for.
+        std::thread release([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            holder.exec("COMMIT");
+        });
+        const auto imported = import_runs(theirs, mine);
+        release.join();
+        QCOMPARE(imported.size(), std::size_t{2});
+    }
+
     void what_is_no_record_is_refused() {
         const auto mine = file("untouched.sqlite");
         std::ofstream(file("text.sqlite")) << std::string(2000, 'x');
