@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <iostream>
 #include <sstream>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
-#include "core/analysis/frozen_run.h"
+#include "core/analysis/clock_words.h"
 #include "core/analysis/export.h"
+#include "core/analysis/frozen_run.h"
 #include "core/experiment/io.h"
 
 namespace skippipe::cli {
@@ -37,30 +39,61 @@ void write_out(const ExportOptions& options, RunId run, const std::string& text,
                   << '\n';
 }
 
+[[noreturn]] void refuse_empty(const char* what, RunId run, int iteration) {
+    throw InputError(
+        "RUN",
+        fmt::format("run {} has no {}{}", run, what, iteration >= 0 ? fmt::format(" in iteration {}", iteration) : ""),
+        "", "See `skippipe show`");
+}
+
+std::string metrics_text(Reader& reader, RunId run, int iteration) {
+    auto metrics = reader.metrics(run);
+    if (iteration >= 0) {
+        std::erase_if(metrics, [&](const Metric& metric) { return metric.iteration != iteration; });
+        if (metrics.empty()) refuse_empty("metrics", run, iteration);
+    }
+    std::ostringstream text;
+    write_metrics_csv(text, metrics);
+    return text.str();
+}
+
+std::string spans_text(Reader& reader, const RunInfo& info, const FrozenRun& frozen, const std::string& format,
+                       int iteration) {
+    const auto& problem = frozen.problem;
+    const auto spans = reader.spans(info.id, iteration);
+    if (spans.empty()) refuse_empty("spans", info.id, iteration);
+    std::ostringstream text;
+    if (format == "csv")
+        write_spans_csv(text, spans, problem);
+    else if (format == "chrome-trace")
+        write_chrome_trace(text, spans, problem, recorded_plans(reader, info.id, problem), info.name);
+    else
+        text << timeline_svg(spans, problem, recorded_plan(reader, info.id, problem, iteration),
+                             {.title = fmt::format("{}: run {}, iteration {}", info.name, info.id, iteration),
+                              .clock = run_clock({frozen.experiment.execution.clock})});
+    return text.str();
+}
+
+/// Options that the format would leave out of account.
+void require_meant(const ExportOptions& options) {
+    if (options.format != "csv" && options.what == "metrics")
+        throw InputError("--what", "metrics as " + options.format, "they are a table", "Use --format csv");
+    if (options.format == "plan" && options.iteration >= 0)
+        throw InputError("--iteration", "a plan of one iteration", "the file repeats the run from its first one",
+                         "Leave it out; `skippipe show --json` has later plans");
+}
+
 void export_run(const ExportOptions& options, Context& context) {
+    require_meant(options);
     Reader reader(context.record);
     const auto info = find_run(reader, options.run);
     const auto frozen = read_frozen(reader, info.id);
     if (options.format == "plan") return write_out(options, info.id, plan_text(frozen), context);
-    const int iteration = options.format == "svg" ? std::max(0, options.iteration) : options.iteration;
-    const bool metrics = options.format == "csv" && options.what == "metrics";
-    const auto spans = metrics ? std::vector<RecordedSpan>{} : reader.spans(info.id, iteration);
-    if (!metrics && spans.empty())
-        throw InputError("RUN",
-                         fmt::format("run {} has no spans{}", info.id,
-                                     iteration >= 0 ? fmt::format(" in iteration {}", iteration) : ""),
-                         "", "See `skippipe show`");
-    std::ostringstream text;
-    if (metrics)
-        write_metrics_csv(text, reader.metrics(info.id));
-    else if (options.format == "csv")
-        write_spans_csv(text, spans, frozen.problem);
-    else if (options.format == "chrome-trace")
-        write_chrome_trace(text, spans, frozen.problem, frozen.plan, info.name);
-    else
-        text << timeline_svg(spans, frozen.problem, frozen.plan,
-                             {.title = fmt::format("{}: run {}, iteration {}", info.name, info.id, iteration)});
-    write_out(options, info.id, text.str(), context);
+    if (options.format == "csv" && options.what == "metrics")
+        return write_out(options, info.id, metrics_text(reader, info.id, options.iteration), context);
+    const bool first = options.format == "svg" && options.iteration < 0;
+    const int iteration = first ? first_drawable_iteration(reader, info.id) : options.iteration;
+    write_out(options, info.id, spans_text(reader, info, frozen, options.format, iteration), context);
 }
 
 }  // namespace
@@ -80,7 +113,8 @@ void add_export(CLI::App& app, Context& context) {
     verb->add_option("--what", options->what, "csv: spans or metrics")
         ->check(CLI::IsMember({"spans", "metrics"}))
         ->capture_default_str();
-    verb->add_option("--iteration", options->iteration, "Only this iteration; default: all (svg: the first)")
+    verb->add_option("--iteration", options->iteration,
+                     "Only this iteration; default: all (svg: the first that has spans)")
         ->check(CLI::NonNegativeNumber);
     verb->add_option("-o,--output", options->output, "File to write; default: standard output");
     verb->callback([options, &context] { export_run(*options, context); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A run as files for other programs: CSV, Chrome trace, SVG. Values in, text out; numbers keep every digit and a point.
 #pragma once
+#include <map>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -21,9 +22,10 @@ void write_metrics_csv(std::ostream& out, const std::vector<Metric>& metrics);
 
 /// JSON that Perfetto and chrome://tracing open: a process a stage, a thread a node, complete events in microseconds of
 /// network time from the run's start; transfers as async events of the sender, and as flows from operation to
-/// operation.
+/// operation. A span stands in the process of the stage that it was for; `plans`, by the first iteration that each is
+/// in force in, say where a node stands in an iteration otherwise.
 void write_chrome_trace(std::ostream& out, const std::vector<RecordedSpan>& spans, const Problem& problem,
-                        const Plan& plan, const std::string& title);
+                        const std::map<int, Plan>& plans, const std::string& title);
 
 struct SvgOptions {
     std::string title;

@@ -308,7 +308,7 @@ private:
             const auto& run = runs_[i];
             if (!run.problem || run.spans.empty()) continue;
             out_ += "<figure>" +
-                    timeline_svg(run.spans, *run.problem, run.plan,
+                    timeline_svg(run.spans, *run.problem, run.drawn,
                                  {.title = fmt::format("{}: run {}, iteration {}", run.info.name, run.info.id,
                                                        run.spans.front().iteration + 1),
                                   .clock = run_clock({experiments_[i].execution.clock})}) +

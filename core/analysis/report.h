@@ -17,10 +17,11 @@ struct ReportRun {
     std::string state;  ///< in a word
     std::string experiment_json, versions_json, machine_json, summary_json;
     std::optional<Problem> problem;  ///< absent: the frozen experiment is beyond this program, and has no timeline
-    Plan plan;
+    Plan plan;                       ///< the first
     std::optional<Accounting> iteration;
     std::vector<Metric> metrics;
     std::vector<RecordedSpan> spans;  ///< of one iteration; none: no timeline is drawn
+    Plan drawn;                       ///< in force in that iteration
     std::vector<std::string> repeat;  ///< commands that do it again
     std::string note;                 ///< why there is no accounting and no timeline
 };
@@ -31,7 +32,7 @@ struct ReportOptions {
     std::string program;                  ///< what has written it: "skippipe 0.3"
 };
 
-/// From the record: with the spans of its first iteration where a timeline is wanted.
+/// From the record: with the spans of the first iteration that has any where a timeline is wanted.
 ReportRun read_report_run(Reader& reader, const RunInfo& info, bool with_timeline);
 
 /// "Quick start: run 3", "Quick start: 4 runs compared". At least one run.

@@ -6,6 +6,15 @@
 #include "core/analysis/report.h"
 
 namespace skippipe {
+namespace {
+
+void read_timeline(Reader& reader, ReportRun& run) {
+    const int iteration = first_drawable_iteration(reader, run.info.id);
+    run.drawn = recorded_plan(reader, run.info.id, *run.problem, iteration);
+    run.spans = reader.spans(run.info.id, iteration);
+}
+
+}  // namespace
 
 ReportRun read_report_run(Reader& reader, const RunInfo& info, bool with_timeline) {
     ReportRun run{.info = info};
@@ -23,7 +32,7 @@ ReportRun read_report_run(Reader& reader, const RunInfo& info, bool with_timelin
         run.iteration = account_plan(frozen.experiment, frozen.problem, frozen.plan);
         run.problem = std::move(frozen.problem);
         run.plan = std::move(frozen.plan);
-        if (with_timeline) run.spans = reader.spans(id, 0);
+        if (with_timeline) read_timeline(reader, run);
     } catch (const InputError& error) {
         run.note = error.what();
     }

@@ -44,7 +44,7 @@ void compare_golden(const char* name, const std::string& text) {
 
 Json trace_of(const std::vector<RecordedSpan>& spans, const examples::Example& example) {
     std::ostringstream out;
-    write_chrome_trace(out, spans, example.problem, example.plan, "a \"run\"");
+    write_chrome_trace(out, spans, example.problem, {{0, example.plan}}, "a \"run\"");
     return Json::parse(out.str());
 }
 
@@ -175,7 +175,7 @@ private Q_SLOTS:
     void trace_golden() {
         const auto example = examples::collision();
         std::ostringstream out;
-        write_chrome_trace(out, recorded(example), example.problem, example.plan, "collision");
+        write_chrome_trace(out, recorded(example), example.problem, {{0, example.plan}}, "collision");
         compare_golden("export-trace.json", out.str());
     }
 

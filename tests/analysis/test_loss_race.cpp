@@ -41,6 +41,7 @@ ReportRun report_run(RunId id, const std::string& name, double skip_ratio) {
     run.summary_json = R"({"idle_by_cause": {"memory": 0.25, "link": 0}})";
     run.problem = example.problem;
     run.plan = example.plan;
+    run.drawn = example.plan;
     run.spans = spans_of(example);
     for (int i = 0; i < 4; ++i)
         run.metrics.push_back({.iteration = i,

@@ -10,6 +10,7 @@
 #include <QPixmap>
 
 #include "core/analysis/export.h"
+#include "core/analysis/frozen_run.h"
 #include "core/analysis/report.h"
 #include "core/base/build_info.h"
 #include "core/experiment/io.h"
@@ -45,7 +46,7 @@ std::string text_of(Reader& reader, const RunData& run, MainWindow::ExportFormat
     if (format == MainWindow::ExportFormat::svg) {
         const int iteration = std::max(run.info.iterations_done - 1, 0);
         return timeline_svg(
-            reader.spans(id, iteration), *run.problem, run.plan,
+            reader.spans(id, iteration), *run.problem, recorded_plan(reader, id, *run.problem, iteration),
             {.title = run.info.name + ": run " + std::to_string(id) + ", iteration " + std::to_string(iteration),
              .clock = run_clock({run.experiment.execution.clock})});
     }
@@ -53,7 +54,7 @@ std::string text_of(Reader& reader, const RunData& run, MainWindow::ExportFormat
     if (format == MainWindow::ExportFormat::spans_csv)
         write_spans_csv(text, spans, *run.problem);
     else
-        write_chrome_trace(text, spans, *run.problem, run.plan, run.info.name);
+        write_chrome_trace(text, spans, *run.problem, recorded_plans(reader, id, *run.problem), run.info.name);
     return text.str();
 }
 
