@@ -96,6 +96,20 @@ ParsedExperiment load_with_model(const std::filesystem::path& file, const std::s
     return parse_experiment(with_model(json, model));
 }
 
+CLI::Validator number_between(double least, double most) {
+    const auto check = [least, most](const std::string& text) {
+        double value = 0;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return fits ? std::string{} : fmt::format("{} is no number from {:g} to {:g}", text, least, most);
+    };
+    return {check, fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
+}
+
+void add_seed_option(CLI::App& verb, std::optional<std::uint64_t>& seed, const std::string& words) {
+    constexpr std::uint64_t most = 9'007'199'254'740'991;  // of the document's
+    verb.add_option("--seed", seed, words)->check(CLI::Range(std::uint64_t{0}, most));
+}
+
 void add_model_option(CLI::App& verb, std::string& model) {
     verb.add_option("--model", model, "Model instead of the experiment's, by its name in `skippipe models`");
 }

@@ -22,7 +22,7 @@ struct PlanOptions {
     bool all = false, explain = false;
     double seconds = 0;
     std::int64_t steps = 0;
-    std::uint64_t seed = 0;
+    std::optional<std::uint64_t> seed;
     int threads = 0;
     JitterOptions jitter;
     bool robust = false;
@@ -125,7 +125,7 @@ void make_plans(const PlanOptions& options, Context& context) {
     auto request = plan_request(experiment, options.threads);
     if (options.seconds > 0) request.seconds = options.seconds;
     if (options.steps > 0) request.steps = options.steps;
-    if (options.seed > 0) request.seed = options.seed;
+    if (options.seed) request.seed = *options.seed;
 
     std::vector<const Planner*> chosen;
     if (options.all)
@@ -187,8 +187,8 @@ void score_plan(const PlanOptions& options, Context& context) {
             explain_where_asked(options, problem, plan), planned_blocks(problem, plan)};
     const auto request = plan_request(experiment, options.threads);
     if (jitter)
-        add_jitter(problem, plan, *jitter, options.jitter.samples, options.seed > 0 ? options.seed : request.seed,
-                   request.threads, row.score);
+        add_jitter(problem, plan, *jitter, options.jitter.samples, options.seed.value_or(request.seed), request.threads,
+                   row.score);
     print({row}, context.json, problem);
 }
 
@@ -227,7 +227,7 @@ void add_plan(CLI::App& app, Context& context) {
     plan->add_option("--steps", options->steps, "Search this many steps: reproducible with the seed")
         ->check(CLI::PositiveNumber)
         ->excludes(seconds);
-    plan->add_option("--seed", options->seed, "Default: the experiment's");
+    add_seed_option(*plan, options->seed, "Default: the experiment's");
     plan->add_option("--threads", options->threads, "Default: one a core; never changes the plan")
         ->check(CLI::Range(1, 1024));
     add_jitter_options(*plan, options->jitter);
@@ -247,7 +247,7 @@ void add_plan(CLI::App& app, Context& context) {
                  "  skippipe score authors-20.json plan.json --jitter 20% --samples 5000");
     score->add_option("EXPERIMENT", options->experiment, "Experiment file")->required();
     score->add_option("PLAN", options->plan_file, "Plan file")->required();
-    score->add_option("--seed", options->seed, "Of the networks drawn for --jitter; default: the experiment's");
+    add_seed_option(*score, options->seed, "Of the networks drawn for --jitter; default: the experiment's");
     score->add_option("--threads", options->threads, "Default: one a core; never changes the numbers")
         ->check(CLI::Range(1, 1024));
     add_jitter_options(*score, options->jitter);

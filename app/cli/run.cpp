@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 #include <iostream>
+#include <optional>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
 #include "core/experiment/io.h"
+#include "core/experiment/validate.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
 #include "core/run/coordinator.h"
@@ -31,7 +33,7 @@ struct RunOptions {
     std::string file, model, planner, plan_file, save_weights;
     bool ignore_memory = false, calibrate = false;
     int threads = 0, iterations = -1, ranks = 0, checkpoint_every = -1;
-    std::uint64_t seed = 0;
+    std::optional<std::uint64_t> seed;
     FailureOptions failures;
     std::vector<AlarmKind> stop_on;
 };
@@ -76,6 +78,13 @@ Experiment experiment_of(const nlohmann::ordered_json& json, const std::string& 
     return std::move(parsed.experiment);
 }
 
+/// What options changed is a document still: nobody could read the run's frozen experiment again otherwise.
+void require_valid(const Experiment& experiment) {
+    auto faults = validate(experiment);
+    std::erase_if(faults, [](const Fault& fault) { return fault.severity != Fault::Severity::error; });
+    if (!faults.empty()) throw InputError(std::move(faults));
+}
+
 Plan plan_of(const nlohmann::ordered_json& json, const Problem& problem) {
     Faults faults;
     auto plan = parse_plan(json, problem, faults);
@@ -91,6 +100,10 @@ std::filesystem::path writable(const std::string& path, const Experiment& experi
     if (experiment.execution.compute == Compute::cost)
         throw InputError("--save-weights", "the experiment computes nothing", "execution.compute is cost",
                          "Set it to \"torch\", or leave the option out");
+    if (experiment.seeds > 1)
+        throw InputError("--save-weights", fmt::format("the experiment has {} seeds", experiment.seeds),
+                         "each of their runs would write over the weights of the one before",
+                         "Set \"seeds\" to 1 and run each with --seed and a file of its own");
     const auto target = std::filesystem::absolute(path);
     AtomicFile probe(target);
     return target;
@@ -149,6 +162,9 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
                          "a plan alone does not say what to train",
                          "Use `skippipe run EXPERIMENT --plan PLAN`, or write the plan with `skippipe plan -o`");
     RunJob job;
+    if (is_plan && !options.plan_file.empty())
+        throw InputError("--plan", options.file + " carries a plan already", "a run has one plan",
+                         "Name the experiment's file with --plan, or leave --plan out");
     if (is_plan && !options.model.empty())
         throw InputError("--model", "the plan carries its experiment's own model", "it was made for that",
                          "Run the experiment with --model instead");
@@ -159,9 +175,10 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     tell_of_ranks(launch, document);
     if (options.iterations >= 0) job.experiment.training.iterations = options.iterations;
     if (options.checkpoint_every >= 0) job.experiment.training.checkpoint_every = options.checkpoint_every;
-    if (options.seed > 0) job.experiment.seed = options.seed;
+    if (options.seed) job.experiment.seed = *options.seed;
     if (!options.planner.empty()) job.experiment.pipeline.planner = options.planner;
     add_failures(job.experiment, options.failures);
+    require_valid(job.experiment);
     if (job.experiment.execution.transport == Transport::nccl) nccl();  // is it there
     job.save_weights = writable(options.save_weights, job.experiment);
     job.calibrate = options.calibrate;
@@ -221,8 +238,8 @@ void add_run(CLI::App& app, Context& context) {
                    "Start although the model seems not to fit into this machine's memory");
     verb->add_flag("--calibrate", options->calibrate,
                    "Wall clock: keep the cost model true to what is measured, and plan again when it drifts");
-    verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");
-    verb->add_option("--planner", options->planner, "Planner instead of the experiment's");
+    auto* plan = verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");
+    verb->add_option("--planner", options->planner, "Planner instead of the experiment's")->excludes(plan);
     verb->add_option("--threads", options->threads,
                      "Workers; default: the experiment's, else one a core; never changes the losses")
         ->check(CLI::Range(1, 1024));
@@ -235,7 +252,7 @@ void add_run(CLI::App& app, Context& context) {
     verb->add_option("--checkpoint-every", options->checkpoint_every,
                      "Iterations between checkpoints instead of the experiment's; 0: none")
         ->check(CLI::NonNegativeNumber);
-    verb->add_option("--seed", options->seed, "Seed instead of the experiment's");
+    add_seed_option(*verb, options->seed, "Seed instead of the experiment's");
     add_failure_options(*verb, options->failures);
     add_stop_option(*verb, options->stop_on);
     verb->callback([options, &context] { run(*options, context); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -73,6 +74,10 @@ ParsedExperiment load_with_model(const std::filesystem::path& file, const std::s
 /// stages evenly, "blocks_per_stage" spreads them, and a note on standard error says so. Throws InputError where there
 /// is no such preset.
 nlohmann::ordered_json with_model(nlohmann::ordered_json json, const std::string& model);
+/// Such numbers alone: CLI::Range lets pass what is none ("nan").
+CLI::Validator number_between(double least, double most);
+/// The option --seed: what a document may have as one.
+void add_seed_option(CLI::App& verb, std::optional<std::uint64_t>& seed, const std::string& words);
 /// The option --model.
 void add_model_option(CLI::App& verb, std::string& model);
 

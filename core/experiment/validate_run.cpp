@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <charconv>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -209,9 +210,20 @@ void check_data(Checker& check) {
                     "Name it, for example \"text\"");
 }
 
+/// The last of the runs has a seed that a document may have, too.
+void check_seeds(Checker& check) {
+    constexpr std::uint64_t most = 9'007'199'254'740'991;  // what readers of JSON keep to the digit
+    const auto seed = check.experiment.seed;
+    const auto more = static_cast<std::uint64_t>(check.experiment.seeds - 1);
+    if (!check.sound("/seed") || !check.sound("/seeds") || seed <= most - more) return;
+    check.error(more > 0 ? "/seeds" : "/seed", fmt::format("the last seed is {}, more than {}", seed + more, most),
+                "numbers beyond that are not read back to the digit", "Choose a smaller seed");
+}
+
 }  // namespace
 
 void check_run(Checker& check) {
+    check_seeds(check);
     check_data(check);
     check_gradient_wire(check);
     const auto& recovery = check.experiment.recovery;

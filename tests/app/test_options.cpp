@@ -83,6 +83,50 @@ private Q_SLOTS:
         QCOMPARE(call({"plan", file_, "--planner", "gpipe", "-o", scene_.path("plan.json")}).code, 0);
     }
 
+    /// The document may have it, and so may who plans and scores.
+    void seed_0_is_a_seed() {
+        QCOMPARE(call({"plan", file_, "--seed", "0", "-o", scene_.path("zero.json")}).code, 0);
+        QCOMPARE(read("zero.json")["seed"].toInt(-1), 0);
+        QVERIFY(!read("zero.json").isEmpty());
+        const auto jitter = [&](const QString& experiment, const QStringList& more) {
+            const auto told =
+                call(QStringList{"score", experiment, scene_.path("plan.json"), "--jitter", "20%", "--json"} + more);
+            return told.array()[0].toObject()["jitter"].toObject()["p95_seconds"].toDouble();
+        };
+        const double own = jitter(file_, {}), zero = jitter(file_, {"--seed", "0"});
+        QVERIFY(own > 0 && zero > 0 && own != zero);
+        QCOMPARE(zero, jitter(seeded("zero-seed.json", 0), {}));
+    }
+
+    void a_run_has_seed_0_too() {
+        if (!no_worker().isEmpty()) QSKIP(qPrintable(no_worker()));
+        QCOMPARE(call({"run", file_, "--seed", "0", "--json"}).code, 0);
+        QCOMPARE(scene_.last_run()->seed, std::uint64_t{0});
+    }
+
+    /// What documents cannot have, no frozen experiment has: nobody could read it again.
+    void a_seed_that_no_document_has_is_refused() {
+        const auto before = runs();
+        const QString plan = scene_.path("plan.json"), most = "18446744073709551615", next = "9007199254740993";
+        for (const auto& seed : {most, next})
+            for (const auto& arguments : {QStringList{"run", file_}, {"plan", file_}, {"score", file_, plan}}) {
+                const auto told = call(arguments + QStringList{"--seed", seed});
+                QVERIFY2(told.code == 2 && told.text.contains("seed"), told.text);
+            }
+        const auto beyond = call({"run", seeded("two.json", 1, 2), "--seed", "9007199254740991"});
+        QVERIFY2(beyond.code == 2 && beyond.text.contains("seed"), beyond.text);
+        QCOMPARE(runs(), before);
+    }
+
+    void a_plan_beside_another_is_refused() {
+        const auto before = runs();
+        const auto told = call({"run", scene_.path("plan.json"), "--plan", scene_.path("nowhere.json")});
+        QVERIFY2(told.code == 2 && told.text.contains("--plan: ") && told.text.contains("carries"), told.text);
+        const auto planner = call({"run", file_, "--plan", scene_.path("plan.json"), "--planner", "dtfm"});
+        QVERIFY2(planner.code == 2 && planner.text.contains("--plan"), planner.text);
+        QCOMPARE(runs(), before);
+    }
+
     void names_that_are_not_utf8_are_answered() {
         const auto told = shell("validate $'caf\\351.json' --json");
         QVERIFY2(told.code == 2 && told.object()["valid"] == false, told.text);
