@@ -152,7 +152,7 @@ void add_control(CLI::App& app, Context& context) {
     verb->add_option("NODE", loss->node, "Its id. Under the wall clock all nodes of its rank are lost")->required();
     verb->add_option("--back-after", loss->back_after_s,
                      "Seconds of the run's clock until it is back; left out: it does not come back")
-        ->check(CLI::Range(0.0, 1e12));
+        ->check(number_between(0, 1e12));
     verb->callback([loss, &context] { fail_node(context, *loss); });
 }
 

@@ -223,7 +223,7 @@ void add_plan(CLI::App& app, Context& context) {
     plan->add_flag("--all", options->all, "Every planner, one row each")->excludes(name);
     auto* seconds =
         plan->add_option("--seconds", options->seconds, "Search this long; the plan records the steps reached")
-            ->check(CLI::PositiveNumber);
+            ->check(number_between(1e-6, 1e9));
     plan->add_option("--steps", options->steps, "Search this many steps: reproducible with the seed")
         ->check(CLI::PositiveNumber)
         ->excludes(seconds);

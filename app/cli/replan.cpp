@@ -209,7 +209,7 @@ void add_replan(CLI::App& app, Context& context) {
     verb->add_option("PLAN", options->plan_file, "Plan file")->required();
     verb->add_option("--at", options->at_s, "When the first change happens, seconds from the iteration's start")
         ->required()
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_between(0, 1e12));
     verb->add_option("--down", options->down,
                      "NODE that dies; its siblings compute again what it had computed and is still needed")
         ->allow_extra_args(false);
@@ -228,7 +228,7 @@ void add_replan(CLI::App& app, Context& context) {
     verb->add_option("--threshold", options->threshold,
                      "A path that need not change is changed where that shortens the rest by this share")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_between(0, 1e12));
     verb->add_option("-o,--output", options->output,
                      "Write the plan; paths of microbatches that have finished are as they were, lost nodes included");
     verb->callback([options, &context] { replan_file(*options, context); });

@@ -281,6 +281,24 @@ std::string accounting_text(const Compared& all) {
     return table(rows);
 }
 
+/// Why nothing is said of equal work.
+std::string why_no_view(const Compared& all, WorkAxis axis) {
+    std::string without;  // runs that have no such work
+    bool have_losses = true;
+    for (std::size_t i = 0; i < all.runs.size(); ++i) {
+        const auto& metrics = all.metrics[i];
+        have_losses = have_losses && std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) {
+                          return metric.name == "loss" || metric.name == "validation_loss";
+                      });
+        if (!all.iterations[i] || !all.iterations[i]->money)
+            without += fmt::format("{}{}", without.empty() ? "" : ", ", all.runs[i].id);
+    }
+    if (axis == WorkAxis::money && have_losses && !without.empty())
+        return fmt::format("there are no prices in the experiment of run {}: set \"prices\", or choose another --at",
+                           without);
+    return "these runs recorded no losses";
+}
+
 std::string view_text(const Compared& all, WorkAxis axis) {
     auto rows = header(all.runs, fmt::format("Equal {}", describe(axis)));
     std::string words;
@@ -311,7 +329,7 @@ std::string view_text(const Compared& all, WorkAxis axis) {
                 words += fmt::format("{}: run {} reaches {:.4f} after {:.3g} of the {} that the baseline needs\n", name,
                                      all.runs[i].id, *view.target, *view.runs[i].share, describe(axis));
     }
-    if (rows.size() == 1) return fmt::format("Equal {}: these runs recorded no losses\n", describe(axis));
+    if (rows.size() == 1) return fmt::format("Equal {}: {}\n", describe(axis), why_no_view(all, axis));
     return table(rows) + words +
            fmt::format(
                "Between two readings a loss is taken as linear, unless they are further apart than {:.0f} % of the "

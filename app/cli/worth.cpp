@@ -166,7 +166,7 @@ void add_worth(CLI::App& app, Context& context) {
         ->capture_default_str();
     verb->add_option("--node-hour", options->node_hour,
                      "Price of a node for an hour, to tell money too; default: the experiment's prices")
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_between(0, 1e12));
     verb->add_option("--threads", options->threads, "Threads of the planner; default: one a core")
         ->check(CLI::Range(1, 1024));
     verb->callback([options, &context] { worth(*options, context); });

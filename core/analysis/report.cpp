@@ -171,8 +171,25 @@ private:
              [](const ReportRun& r) { return fmt::format("{} of {}", r.info.iterations_done, r.info.iterations); });
         line("Seed", [](const ReportRun& r) { return std::to_string(r.info.seed); });
         line("Started", [](const ReportRun& r) { return r.info.started_utc; });
-        line("Note", [](const ReportRun& r) { return r.info.note; });
+        notes();
         add("</table>\n");
+    }
+
+    /// As they were written, line by line.
+    void notes() {
+        add("<tr><td>Note</td>");
+        for (const auto& run : runs_) add("<td>{}</td>", lines_of(run.info.note));
+        add("</tr>\n");
+    }
+    static std::string lines_of(std::string_view note) {
+        std::string html;
+        while (note.ends_with('\n')) note.remove_suffix(1);
+        for (std::size_t at = 0; at < note.size();) {
+            const auto end = std::min(note.find('\n', at), note.size());
+            html += (at > 0 ? "<br>" : "") + escaped(std::string(note.substr(at, end - at)));
+            at = end + 1;
+        }
+        return html;
     }
 
     void differences() {

@@ -15,16 +15,20 @@ nlohmann::ordered_json value_of_text(const std::string& text) {
     return parsed.is_discarded() ? nlohmann::ordered_json(text) : parsed;
 }
 
+nlohmann::ordered_json::json_pointer field_pointer(const std::string& field, const std::string& option) {
+    if (field.empty() || field.find_first_of("/~") != std::string::npos)
+        throw InputError(option, in_quotes(field) + " is no field's name", "", "Write it as training.learning_rate");
+    std::string pointer = "/" + field;
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    return nlohmann::ordered_json::json_pointer(pointer);
+}
+
 void set_field(nlohmann::ordered_json& document, const std::string& field, const nlohmann::ordered_json& value,
                const std::string& option) {
     const auto refuse = [&](const char* what, const char* remedy) {
         throw InputError(option, fmt::format("{} {}", in_quotes(field), what), "", remedy);
     };
-    if (field.empty() || field.find_first_of("/~") != std::string::npos)
-        refuse("is no field's name", "Write it as training.learning_rate");
-    std::string pointer = "/" + field;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    const nlohmann::ordered_json::json_pointer place(pointer);
+    const auto place = field_pointer(field, option);
     // Of a list only entries that are there: `contains` answers no for what is no number.
     if (!document.contains(place.parent_pointer()) || !document[place.parent_pointer()].is_structured())
         refuse("names no part of the document", "`skippipe schema` lists all fields");

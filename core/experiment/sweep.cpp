@@ -81,9 +81,7 @@ Json draw(const SweepAxis& axis, const Json& document, Rng& rng) {
     const auto& [low, high, logarithmic] = *axis.range;
     const double part = rng.uniform();
     const double value = logarithmic ? low * std::pow(high / low, part) : low + part * (high - low);
-    std::string pointer = "/" + axis.field;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    const Json::json_pointer place(pointer);
+    const auto place = field_pointer(axis.field, "--vary");
     const bool whole = document.contains(place) && document[place].is_number_integer();
     return whole ? Json(static_cast<std::int64_t>(std::llround(value))) : Json(value);
 }

@@ -127,6 +127,48 @@ private Q_SLOTS:
         QCOMPARE(runs(), before);
     }
 
+    /// Each run of several seeds would write over the weights of the one before.
+    void weights_of_several_seeds_are_refused() {
+        const auto before = runs();
+        const auto experiment = scene_.tiny(QStringLiteral("torch.json"), {}, 2);
+        QFile in(experiment);
+        QVERIFY(in.open(QIODevice::ReadOnly));
+        auto document = QJsonDocument::fromJson(in.readAll()).object();
+        document["seeds"] = 2;
+        const auto several = scene_.write("several.json", QJsonDocument(document).toJson());
+        const auto told = call({"run", several, "--save-weights", scene_.path("weights")});
+        QVERIFY2(told.code == 2 && told.text.contains("--save-weights") && told.text.contains("seeds"), told.text);
+        QVERIFY(!QFile::exists(scene_.path("weights")));
+        QCOMPARE(runs(), before);
+    }
+
+    void a_change_at_no_time_is_refused() {
+        for (const char* time : {"nan", "inf", "-1"}) {
+            const auto told = call({"replan", file_, scene_.path("plan.json"), "--at", time, "--down", "b"});
+            QVERIFY2(told.code == 2 && told.text.contains("--at"), told.text);
+        }
+        const auto never =
+            call({"replan", file_, scene_.path("plan.json"), "--at", "0", "--down", "b", "--threshold", "nan"});
+        QVERIFY2(never.code == 2 && never.text.contains("--threshold"), never.text);
+    }
+
+    void money_without_prices_is_said() {
+        const auto first = QString::number(record()), second = QString::number(record());
+        const auto told = call({"compare", first, second, "--at", "money"});
+        QVERIFY2(told.code == 0 && told.text.contains("prices") && !told.text.contains("no losses"), told.text);
+        const auto timed = call({"compare", first, second, "--at", "network-time"});
+        QVERIFY2(timed.text.contains("training loss at"), timed.text);
+    }
+
+    void notes_keep_their_lines_in_reports() {
+        const RunId run = record();
+        skippipe::Reader(scene_.record().toStdString()).set_note(run, "first line\nsecond <line>\n");
+        QCOMPARE(call({"report", QString::number(run), "-o", scene_.path("note.html")}).code, 0);
+        QFile page(scene_.path("note.html"));
+        QVERIFY(page.open(QIODevice::ReadOnly));
+        QVERIFY(page.readAll().contains("first line<br>second &lt;line&gt;"));
+    }
+
     void names_that_are_not_utf8_are_answered() {
         const auto told = shell("validate $'caf\\351.json' --json");
         QVERIFY2(told.code == 2 && told.object()["valid"] == false, told.text);
@@ -148,6 +190,23 @@ private Q_SLOTS:
         QVERIFY(!call({"runs", "--json"}).array().isEmpty());
         QCOMPARE(call({"show", number, "--json"}).object()["run"].toInt(), static_cast<int>(run));
         QVERIFY(!call({"compare", number, number, "--json"}).object().isEmpty());
+    }
+
+    /// `./studio help` names what `skippipe --help` has.
+    void studio_lists_every_verb() {
+        QFile script(QStringLiteral(SKIPPIPE_SOURCE_DIR "/studio"));
+        QVERIFY(script.open(QIODevice::ReadOnly));
+        const auto text = QString::fromUtf8(script.readAll());
+        const auto listed = text.mid(text.indexOf("./studio VERB"),
+                                     text.indexOf("(see ./studio VERB --help)") - text.indexOf("./studio VERB"));
+        const auto help = QString::fromUtf8(call({"--help"}).text);
+        static const QRegularExpression verb("^  ([a-z]+) ", QRegularExpression::MultilineOption);
+        int verbs = 0;
+        for (auto each = verb.globalMatch(help.mid(help.indexOf("ubcommands:"))); each.hasNext(); ++verbs) {
+            const auto name = each.next().captured(1);
+            QVERIFY2(listed.contains(QRegularExpression("\\b" + name + "\\b")), qPrintable(name));
+        }
+        QVERIFY(verbs > 20);
     }
 };
 

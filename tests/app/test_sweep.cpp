@@ -151,6 +151,12 @@ private Q_SLOTS:
         QVERIFY2(text.contains("run " + run.toUtf8() + " was stopped after"), text);
         QVERIFY(call(arguments + QStringList{"--dry-run"}).text.contains("0/1"));
     }
+
+    void a_field_that_cannot_be_is_refused_in_words() {
+        const auto told = call({"sweep", file_, "--vary", "pipeline.skip~=1..2", "--draws", "2"});
+        QCOMPARE(told.code, 2);
+        QVERIFY2(told.text.contains("\"pipeline.skip~\" is no field's name") && !told.text.contains("json"), told.text);
+    }
 };
 
 QTEST_GUILESS_MAIN(TestSweepVerb)
