@@ -202,13 +202,15 @@ NodeEvent WallClock::taken(Event event, std::uint64_t& next_number) {
     return std::move(event.happened);
 }
 
+/// What a loss takes before it is due may have its line's start still to come.
 void WallClock::record_transfer(const Delivery& message) {
     const auto& [transfer, times, bytes] = message;
     const bool backward = is_backward(transfer.operation.kind);
+    const double start_s = std::min(times.start_s - origin_s_, times.arrival_s);
     spans_->push_back(
         {backward ? SpanKind::transfer_backward : SpanKind::transfer_forward, NodeIndex(transfer.from_node),
          NodeIndex(transfer.to_node), stage_of_[at(transfer.to_node)], transfer.operation.microbatch,
-         times.handed_over_s - origin_s_, times.start_s - origin_s_, times.arrival_s,
+         times.handed_over_s - origin_s_, start_s, times.arrival_s,
          static_cast<double>(bytes.size() > 0 ? bytes.size() : compute_.message_bytes(transfer.operation))});
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/engine/cost_compute.h"
+#include "core/engine/span_codec.h"
 #include "core/engine/trainer.h"
 #include "core/engine/wall_clock.h"
 #include "core/planner/timeline/evaluator.h"
@@ -282,6 +283,28 @@ private Q_SLOTS:
             }
             QVERIFY2(least_s < 1.5 * 0.165, qPrintable(QString::number(least_s)));
         }
+    }
+
+    /// A loss takes what has yet to enter its line: to other ranks, too, it did not end before it began.
+    void what_waits_for_its_line_is_taken_at_once() {
+        auto problem = examples::toy({"D", "A"}, 2, 2, 2);
+        problem.shared_links = true;
+        for (auto& hop : problem.hops) hop.seconds_per_forward = 10;
+        const auto schedule = make_schedule(problem, examples::collision().plan, {0, 0}, 1);
+        CostCompute compute(problem, schedule, 1);
+        LocalTransport transport;
+        LinkShaper shaper(problem);
+        WallClock clock(problem, schedule, compute, transport, &shaper);
+        std::vector<Span> spans;
+        clock.begin_iteration(0, spans);
+        for (MicrobatchIndex m = 0; m < 2; ++m)
+            clock.hand_over(0, {.kind = NodeAction::Kind::send, .operation = {OpKind::F, m}, .to = 1}, 0);
+        QVERIFY(clock.quiet());
+        std::uint64_t number = 0;
+        while (clock.happened(number)) {}
+        QCOMPARE(spans.size(), std::size_t{2});
+        QCOMPARE(decode_spans(encode_spans(spans), {2, 2, 2}, 0).size(), std::size_t{2});
+        for (const auto& span : spans) QVERIFY(span.ready_s <= span.start_s && span.start_s <= span.end_s);
     }
 
     void jitter_is_repeatable_and_has_the_drawn_mean() {
