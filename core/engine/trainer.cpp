@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/base/index.h"
 #include "core/engine/rank_timeline.h"
@@ -155,6 +158,11 @@ void Trainer::validate() {
     validation_due_ = false;
     if (!wanted) return;
     validated_at_ = done_;
+    if (!std::isfinite(result.loss_nats))
+        throw std::runtime_error(
+            fmt::format("after {} iterations: the validation loss is no longer a finite number; training diverged. "
+                        "Lower training.learning_rate or add training.warmup_iterations",
+                        done_));
     if (listener_) listener_->validated(done_, network_s_, watch_.total_s(), tokens_, result);
 }
 

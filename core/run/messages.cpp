@@ -165,6 +165,11 @@ int count(const json& v) {
     throw std::out_of_range("counts " + v.dump());
 }
 
+/// JSON has no NaN: it is written as null.
+double number_or_none(const json& v) {
+    return v.is_null() ? std::numeric_limits<double>::quiet_NaN() : v.get<double>();
+}
+
 Message read(const json& v) {
     const auto type = v.at("type").get<std::string>();
     if (type == "listening") return Listening{v.at("port")};
@@ -180,7 +185,7 @@ Message read(const json& v) {
                          v.at("network_s"),
                          v.at("machine_s"),
                          v.at("tokens"),
-                         {v.at("loss"), v.at("bits_per_byte")}};
+                         {number_or_none(v.at("loss")), number_or_none(v.at("bits_per_byte"))}};
     if (type == "iterated") {
         Iterated m{count(v.at("iteration")),
                    v.at("offset_s"),
@@ -251,8 +256,7 @@ Message read(const json& v) {
     if (type == "probed") return Probed{v.at("ranks").get<std::vector<std::string>>()};
     if (type == "evaluated") {
         Evaluated m{{}, v.at("tokens"), v.at("bytes_per_token"), v.at("data")};
-        for (const auto& loss : v.at("losses"))  // JSON has no NaN
-            m.loss_nats.push_back(loss.is_null() ? std::numeric_limits<double>::quiet_NaN() : loss.get<double>());
+        for (const auto& loss : v.at("losses")) m.loss_nats.push_back(number_or_none(loss));
         return m;
     }
     if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};

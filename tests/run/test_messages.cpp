@@ -5,6 +5,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "core/base/rng.h"
@@ -225,6 +227,15 @@ private Q_SLOTS:
             }
         });
         QVERIFY(read > 1000 && refused > 1000);
+    }
+
+    /// JSON has no NaN.
+    void a_validation_loss_may_be_no_number() {
+        const double none = std::nan("");
+        const auto back = protocol::decode(protocol::encode(protocol::Validated{3, 1, 2, 64, {none, none}}));
+        const auto* validated = std::get_if<protocol::Validated>(&back);
+        QVERIFY(validated && validated->iterations_done == 3);
+        QVERIFY(std::isnan(validated->result.loss_nats) && std::isnan(validated->result.bits_per_byte));
     }
 
     /// A coordinator that hears such things ends its run in an orderly way, or goes on; what it recorded can be read.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -24,7 +25,7 @@ namespace {
 
 /// What is to go wrong, once, at the named node.
 struct Breakage {
-    enum class At { nothing, operation, message, reduction, step, validation, loss, pause } at = At::nothing;
+    enum class At { nothing, operation, message, reduction, step, validation, no_number, loss, pause } at = At::nothing;
     OpKind kind = OpKind::F;
     int node = -1;
     int iteration = 1;
@@ -82,6 +83,8 @@ public:
         if (fault_.at == Breakage::At::validation && hosts_faulty(-1))
             throw ComputeError("validation", "out of memory");
         transport.all_gather({0});
+        if (now_ && fault_.at == Breakage::At::no_number)
+            return {.loss_nats = std::nan(""), .bits_per_byte = std::nan("")};
         return {};
     }
     std::vector<float> weights(int) const override { return {}; }
@@ -329,6 +332,7 @@ private Q_SLOTS:
             row(ranks, At::reduction, OpKind::F, 3, "reducing stage 1");
             row(ranks, At::step, OpKind::F, 3, "step");
             row(ranks, At::validation, OpKind::F, 3, "validation");
+            row(ranks, At::no_number, OpKind::F, 3, "training diverged");
         }
     }
     void what_throws_ends_the_run_and_is_named() {
