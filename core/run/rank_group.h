@@ -26,12 +26,14 @@ public:
     virtual void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) {
         static_cast<void>(lost), static_cast<void>(joined);
     }
-    /// Kills a rank other than 0; it is started again after `back_after_s` (infinite: never). False where this cannot,
-    /// because a launcher has started it elsewhere. One that is not there is not killed again.
-    virtual bool kill(int rank, double back_after_s) {
-        static_cast<void>(rank), static_cast<void>(back_after_s);
+    /// Whether `kill` reaches a rank; not rank 0, nor one that a launcher has started elsewhere.
+    virtual bool can_kill(int rank) const {
+        static_cast<void>(rank);
         return false;
     }
+    /// Kills such a rank; it is started again after `back_after_s` (infinite: never). One that is not there is not
+    /// killed again, but is started no more where it is lost for ever now.
+    virtual void kill(int rank, double back_after_s) { static_cast<void>(rank), static_cast<void>(back_after_s); }
     /// Kills rank 0, and with it the run.
     virtual void kill_first() {}
     /// Waits for rank 0's end, `patience_s` at most, then ends it; "" where it ended well, else how ("was killed by

@@ -102,10 +102,11 @@ void Run::kill_rank_of(const NodeLoss& loss) {
               Fault::Severity::warning});
     };
     if (loss.rank <= 0) return refuse("rank 0 decides for all; the run would end", "Choose a node of another rank");
+    if (!ranks_.can_kill(loss.rank))
+        return refuse("a launcher has started that rank, on a host of its own", "Kill it there");
     log_.info(fmt::format("{} is made to fail: rank {} is killed", id, loss.rank));
     if (!std::isfinite(loss.back_after_s)) ranks_.send(protocol::EndRank{loss.rank});  // before they find out
-    if (!ranks_.kill(loss.rank, loss.back_after_s))
-        refuse("a launcher has started that rank, on a host of its own", "Kill it there");
+    ranks_.kill(loss.rank, loss.back_after_s);
 }
 
 }  // namespace skippipe

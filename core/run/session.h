@@ -63,7 +63,9 @@ public:
     /// Blocks while paused.
     TrainingCommand next();
     /// Ranks that nobody starts again; does not wait.
+    /// Ranks that are lost for ever, and have not come back after all.
     std::vector<int> never_back() const;
+    void came_back(const std::vector<int>& ranks);
     /// To be done in all, where that was raised; else 0. Does not wait.
     int iterations() const;
 

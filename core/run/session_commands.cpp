@@ -35,6 +35,11 @@ std::vector<int> Commands::never_back() const {
     return never_back_;
 }
 
+void Commands::came_back(const std::vector<int>& ranks) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(never_back_, [&](int rank) { return std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); });
+}
+
 int Commands::iterations() const {
     const std::lock_guard lock(mutex_);
     return iterations_;

@@ -44,7 +44,10 @@ void Spokesman::went_back(const TrainingPosition& position, const Setback& setba
     link_.send(protocol::WentBack{position, setback.lost_iterations, setback.lost_s, setback.why});
 }
 
-void Spokesman::regrouped(const RegroupReport& report) { link_.send(protocol::Regrouped{report}); }
+void Spokesman::regrouped(const RegroupReport& report) {
+    commands_.came_back(report.joined);
+    link_.send(protocol::Regrouped{report});
+}
 
 void Spokesman::speeds_changed(int iteration, double at_s, const std::vector<SpeedChange>& changes) {
     std::string what;

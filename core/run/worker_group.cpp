@@ -2,6 +2,7 @@
 #include "core/run/worker_group.h"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <utility>
 
@@ -87,15 +88,18 @@ void WorkerGroup::wait_to_start(Other& other) {
     other.pause = std::min(2 * other.pause, longest);
 }
 
-bool WorkerGroup::kill(int rank, double back_after_s) {
-    if (rank < 1 || static_cast<std::size_t>(rank) > others_.size()) return false;
+bool WorkerGroup::can_kill(int rank) const { return rank >= 1 && static_cast<std::size_t>(rank) <= others_.size(); }
+
+void WorkerGroup::kill(int rank, double back_after_s) {
+    if (!can_kill(rank)) return;
     auto& other = others_[static_cast<std::size_t>(rank) - 1];
-    if (!other.is_in || !other.worker->running()) return true;  // it is gone already
+    const bool is_there = other.is_in && other.worker->running();
+    if (!is_there && std::isfinite(back_after_s)) return;
     constexpr double never_s = 1e8;
-    other.not_before = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(std::min(back_after_s, never_s)));
-    other.worker->signal(SIGKILL);
-    return true;
+    const auto back_at = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                            std::chrono::duration<double>(std::min(back_after_s, never_s)));
+    (other.is_in ? other.not_before : other.starts_again) = back_at;
+    other.worker->signal(SIGKILL);  // it may be on its way back
 }
 
 void WorkerGroup::kill_first() { first_->signal(SIGKILL); }

@@ -20,7 +20,8 @@ public:
     bool send(const protocol::Command& command) override;
     std::optional<Fault> lost_rank() override;
     void regrouped(const std::vector<int>& lost, const std::vector<int>& joined) override;
-    bool kill(int rank, double back_after_s) override;
+    bool can_kill(int rank) const override;
+    void kill(int rank, double back_after_s) override;
     void kill_first() override;
     std::string wait(double patience_s) override;
 

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@
 #include "core/engine/state_transfer.h"
 #include "core/experiment/io.h"
 #include "core/run/coordinator.h"
-#include "core/run/session.h"
+#include "core/run/session_reports.h"
 #include "core/run/span_text.h"
 #include "plugins/planners/all.h"
 
@@ -115,6 +116,39 @@ public:
 private:
     std::vector<std::string> lines_;
     std::size_t next_ = 0;
+};
+
+/// Has said hello, and stands still until the run has taken its commands.
+class Standing final : public RankGroup {
+public:
+    Standing(std::string hello, bool is_own) : hello_(std::move(hello)), is_own_(is_own) {}
+    Read read(protocol::Message& message, double) override {
+        if (++reads_ > 3) return Read::closed;
+        if (reads_ > 1) return Read::timeout;
+        message = protocol::decode(hello_);
+        return Read::message;
+    }
+    bool send(const protocol::Command& command) override {
+        if (const auto* ended = std::get_if<protocol::EndRank>(&command)) ends.push_back(ended->rank);
+        return true;
+    }
+    std::optional<Fault> lost_rank() override { return std::nullopt; }
+    bool can_kill(int) const override { return is_own_; }
+    void kill(int rank, double) override { kills.push_back(rank); }
+    std::string wait(double) override { return ""; }
+
+    std::vector<int> ends, kills;
+
+private:
+    std::string hello_;
+    bool is_own_;
+    int reads_ = 0;
+};
+
+/// Nobody listens.
+class Nobody final : public CoordinatorLink {
+public:
+    void send(const protocol::Message&) override {}
 };
 
 }  // namespace
@@ -236,6 +270,44 @@ private Q_SLOTS:
         const auto* validated = std::get_if<protocol::Validated>(&back);
         QVERIFY(validated && validated->iterations_done == 3);
         QVERIFY(std::isnan(validated->result.loss_nats) && std::isnan(validated->result.bits_per_byte));
+    }
+
+    /// A rank that a launcher has started elsewhere is not killed from here: nobody may believe that it is gone for
+    /// good.
+    void only_who_is_killed_never_comes_back() {
+        const auto hello = protocol::encode(one_of_each("{}")[2]);
+        const auto node = job_.problem.node_ids[NodeIndex(std::ssize(job_.problem.node_ids) - 1)];
+        for (const bool is_own : {false, true}) {
+            Recorder recorder(job_.record);
+            Standing ranks(hello, is_own);
+            std::vector<std::string> warnings;
+            RunProgress progress;
+            progress.started = [&](RunId run) {
+                Reader(job_.record).send_command(run, "fail", json{{"node", node}, {"back_after_s", nullptr}}.dump());
+            };
+            progress.warned = [&](const Fault& fault) { warnings.push_back(fault.why); };
+            coordinate(job_, recorder, ranks, progress);
+            QCOMPARE(ranks.ends, is_own ? std::vector<int>{1} : std::vector<int>{});
+            QCOMPARE(ranks.kills, ranks.ends);
+            const auto refused = std::count_if(warnings.begin(), warnings.end(), [](const std::string& why) {
+                return why.find("a launcher has started that rank") != std::string::npos;
+            });
+            QCOMPARE(refused, is_own ? 0 : 1);
+        }
+    }
+
+    /// Somebody has started it again after all.
+    void who_has_come_back_may_come_back_again() {
+        Nobody link;
+        Commands commands;
+        Spokesman spokesman(job_.problem, link, commands);
+        for (const int rank : {1, 2}) commands.put(protocol::EndRank{rank});
+        RegroupReport report{.iterations_done = 1, .lost = {1, 2}};
+        spokesman.regrouped(report);
+        QCOMPARE(spokesman.never_back(), (std::vector<int>{1, 2}));
+        report = {.iterations_done = 1, .joined = {1}};
+        spokesman.regrouped(report);
+        QCOMPARE(spokesman.never_back(), std::vector<int>{2});
     }
 
     /// A coordinator that hears such things ends its run in an orderly way, or goes on; what it recorded can be read.
