@@ -53,14 +53,17 @@ void RankFailures::begin_iteration(int iteration, double network_s, double expec
     const auto now = std::chrono::steady_clock::now();
     // What was due in the iteration before happens now; of the others those by time are worked out anew.
     std::erase_if(due_, [&](const Due& due) { return !due.once && due.at > now; });
-    for (auto& due : due_) due.at = std::min(due.at, now);
+    for (auto& due : due_) {
+        due.at = std::min(due.at, now);
+        remember(due);
+    }
     const auto add = [&](std::size_t of, double at_s, int node, int rank) {
         const auto& failure = experiment_.failures[of];
         const bool once = failure.at_iteration || failure.probability_per_iteration;
-        if (once && happened_.contains({of, iteration})) return;
+        if (once ? happened_.contains({of, iteration}) : has_happened(of, node, network_s + at_s)) return;
         const auto in = std::chrono::duration<double>(at_s);
         const NodeLoss loss{node, rank, failure.rejoin_after_s.value_or(std::numeric_limits<double>::infinity())};
-        due_.push_back({now + std::chrono::duration_cast<Clock::duration>(in), loss, once});
+        due_.push_back({now + std::chrono::duration_cast<Clock::duration>(in), loss, once, of, network_s + at_s});
     };
     for (const auto& event : schedule_.of_iteration(iteration, network_s, expected_s, stages_))
         if (const auto& change = event.disturbance.change; change.kind == NetworkChange::Kind::node_down)
@@ -72,11 +75,25 @@ void RankFailures::begin_iteration(int iteration, double network_s, double expec
     for (std::size_t k = 0; k < experiment_.failures.size(); ++k) happened_.insert({k, iteration});
 }
 
+/// They happen in the order of their times, which come out a little different from iteration to iteration.
+bool RankFailures::has_happened(std::size_t failure, int node, double network_s) const {
+    constexpr double same_s = 1e-6;
+    const auto found = happened_until_s_.find({failure, node});
+    return found != happened_until_s_.end() && network_s <= found->second + same_s;
+}
+
+void RankFailures::remember(const Due& due) {
+    if (due.once) return;
+    auto& until_s = happened_until_s_.try_emplace({due.failure, due.loss.node}, due.network_s).first->second;
+    until_s = std::max(until_s, due.network_s);
+}
+
 std::vector<NodeLoss> RankFailures::take_due() {
     std::vector<NodeLoss> due;
     const auto now = std::chrono::steady_clock::now();
     while (!due_.empty() && due_.front().at <= now) {
         due.push_back(due_.front().loss);
+        remember(due_.front());
         due_.erase(due_.begin());
     }
     return due;

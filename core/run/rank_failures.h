@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,10 +51,18 @@ private:
     struct Due {
         Clock::time_point at;
         NodeLoss loss;
-        bool once = false;  ///< in its iteration: where that ends early, at its end
+        bool once = false;        ///< in its iteration: where that ends early, at its end
+        std::size_t failure = 0;  ///< of the document
+        double network_s = 0;     ///< the same time, of the run's clock
     };
+    bool has_happened(std::size_t failure, int node, double network_s) const;
+    void remember(const Due& due);
+
     std::vector<Due> due_;                            ///< in the order of their times
     std::set<std::pair<std::size_t, int>> happened_;  ///< failures by iteration, and the iteration
+    /// The others, which recur: by failure and node, until when of the run's clock. That one stands still where the
+    /// machine's goes on: in a pause, for one.
+    std::map<std::pair<std::size_t, int>, double> happened_until_s_;
 };
 
 }  // namespace skippipe

@@ -68,6 +68,25 @@ private Q_SLOTS:
         QVERIFY(failures.take_due().empty());
     }
 
+    /// Once, also where the run's clock stood still while this machine's went on, as in a pause.
+    void at_a_time_that_the_run_has_yet_to_reach() {
+        auto failures = of({{.kind = FailureKind::crash, .target = "e", .at_s = 100.02},
+                            {.kind = FailureKind::stage_loss, .target = "0", .at_s = 100.02},
+                            {.kind = FailureKind::crash, .target = "d", .at_s = 100.2}});
+        failures.begin_iteration(0, 100, 10);
+        QTest::qSleep(30);
+        QCOMPARE(failures.take_due().size(), std::size_t{3});
+        failures.begin_iteration(1, 100.01, 10);
+        QTest::qSleep(30);
+        QVERIFY(failures.take_due().empty());
+        // Due, and not yet taken when the next iteration begins.
+        failures.begin_iteration(2, 100.19, 10);
+        QTest::qSleep(30);
+        failures.begin_iteration(3, 100.195, 10);
+        QTest::qSleep(30);
+        QCOMPARE(failures.take_due().size(), std::size_t{1});
+    }
+
     /// Once in an iteration that it is drawn for, and in each of those.
     void by_chance() {
         auto failures =
