@@ -33,6 +33,7 @@ CheckpointWriter::CheckpointWriter(What what, const RankSchedule& schedule, Comp
       transport_(transport),
       tell_(std::move(tell)),
       newest_(what_.goes_back && what_.begins_with.empty() ? what_.begins_at - 1 : what_.begins_at),
+      whole_(newest_),
       stages_(schedule.plan.stages),
       kept_(what_.begins_with) {}
 
@@ -90,13 +91,15 @@ void CheckpointWriter::begin(const TrainingPosition& position, const Plan& in_fo
     });
 }
 
-/// A rank that is lost has not written its part. Whoever is new takes over which was begun last.
+/// A rank that is lost has not written its part: what was under way was never begun. Whether it was still under way,
+/// rank 0 knows for all; who is new takes that over too.
 void CheckpointWriter::regrouped() {
     if (what_.every <= 0) return;
     wait_for_thread();
     const auto given_up = folder();
     const bool was_under_way = std::exchange(under_way_, false);
-    newest_ = static_cast<int>(transport_.all_gather({static_cast<double>(newest_)}).front().front());
+    if (was_under_way) newest_ = whole_;
+    newest_ = whole_ = static_cast<int>(transport_.all_gather({static_cast<double>(newest_)}).front().front());
     std::error_code ignored;
     if (was_under_way && transport_.rank() == 0) fs::remove_all(given_up, ignored);
 }
@@ -128,7 +131,7 @@ TrainingPosition CheckpointWriter::go_back(const std::string& newest, const Plan
     auto residuals = read_residuals(newest, manifest);
     if (manifest.plan_json != to_json(in_force, what_.problem, nullptr).dump()) residuals.messages.clear();
     compute_.set_residuals(residuals);
-    newest_ = manifest.position.iterations_done;
+    newest_ = whole_ = manifest.position.iterations_done;
     auto position = manifest.position;
     position.validated = position.validated || newest_ == what_.begins_at;
     return position;
@@ -161,6 +164,7 @@ void CheckpointWriter::settle(bool wait) {
     under_way_ = false;
     const bool first = transport_.rank() == 0;
     if (!failed) {
+        whole_ = newest_;
         if (first && transport_.ranks() > 1) start(publish_);
         return;
     }

@@ -13,9 +13,9 @@ namespace skippipe {
 /// One rank's share of a run's checkpoints. At a commit point it takes a copy of what the rank's nodes are; a thread of
 /// its own writes that while the training goes on. Of each stage the rank of its first node writes; once all ranks have
 /// said that their files are on the disk, rank 0 writes the manifest and tells. One is under way at a time: where the
-/// disk is slower than the training, one is left out; where a rank is lost meanwhile, it is given up. What fails is
-/// told as a warning, and the training goes on. The newest one that is whole stays where all ranks find it again, so
-/// that they can go back to it together.
+/// disk is slower than the training, one is left out; where a rank is lost meanwhile, it is given up, and can be begun
+/// again. What fails is told as a warning, and the training goes on. The newest one that is whole stays where all ranks
+/// find it again, so that they can go back to it together.
 class CheckpointWriter final : public CommitListener {
 public:
     struct What {
@@ -68,6 +68,7 @@ private:
     // Known to all ranks alike.
     bool under_way_ = false;
     int newest_;  ///< iterations of the newest that was begun
+    int whole_;   ///< of the newest that all have written their share of
     PerStage<std::vector<NodeIndex>> stages_;
 
     std::function<void()> publish_;  ///< makes the one under way a checkpoint
