@@ -108,16 +108,56 @@ std::optional<LaunchEnvironment> torchrun(const Reader& read) {
     return launch;
 }
 
-/// "gpu[03-04,07],login" -> "gpu03": where Slurm puts rank 0. Slurm's own tool for it need not be on a compute node.
-std::string first_host(const std::string& list) {
-    const auto bracket = list.find_first_of("[,");
-    if (bracket == std::string::npos || list[bracket] == ',') return list.substr(0, bracket);
-    const auto number_end = list.find_first_of("-,]", bracket);
-    const auto close = list.find(']', bracket);
-    if (number_end == std::string::npos || close == std::string::npos) return "";
-    const auto rest = list.substr(
-        close + 1, list.find(',', close) == std::string::npos ? std::string::npos : list.find(',', close) - close - 1);
-    return list.substr(0, bracket) + list.substr(bracket + 1, number_end - bracket - 1) + first_host(rest);
+/// "gpu[03-04,07],login" -> "gpu03", "r[0-1]n[0,2]" -> "r0n0": where Slurm puts rank 0. Slurm's own tool for it need
+/// not be on a compute node. "" where a bracket is not closed.
+std::string first_host(std::string_view list) {
+    std::string host;
+    for (;;) {
+        const auto open = list.find_first_of("[,");
+        host += list.substr(0, open);
+        if (open == std::string_view::npos || list[open] == ',') return host;
+        const auto close = list.find(']', open);
+        if (close == std::string_view::npos) return "";
+        host += list.substr(open + 1, list.find_first_of("-,]", open) - open - 1);
+        list.remove_prefix(close + 1);
+    }
+}
+
+/// Takes a whole number off the front of a text; nothing where it begins otherwise.
+std::optional<int> take_number(std::string_view& text) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || number < 1) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return number;
+}
+
+/// "2(x3),1": three hosts with two tasks, one with one. Those of a host; nothing where that cannot be read from it.
+std::optional<int> tasks_of_host(std::string_view list, int host) {
+    while (!list.empty()) {
+        const auto tasks = take_number(list);
+        std::optional<int> hosts = 1;
+        if (list.starts_with("(x")) {
+            list.remove_prefix(2);
+            hosts = take_number(list);
+            if (!list.starts_with(')')) return std::nullopt;
+            list.remove_prefix(1);
+        }
+        if (!tasks || !hosts) return std::nullopt;
+        if (host < *hosts) return tasks;
+        host -= *hosts;
+        if (!list.starts_with(',')) return std::nullopt;
+        list.remove_prefix(1);
+    }
+    return std::nullopt;
+}
+
+/// Ranks on this host, of `world` on `hosts`. Where Slurm does not say: equal shares, and room for this one.
+int slurm_local_world(const Reader& read, int world, int hosts, int local_rank) {
+    const auto list = read.text({"SLURM_STEP_TASKS_PER_NODE"});
+    const auto host = read.number({"SLURM_NODEID"}, 0, most_ranks - 1);
+    const auto told = list && host ? tasks_of_host(*list, *host) : std::nullopt;
+    return std::max(told.value_or((world + hosts - 1) / hosts), local_rank + 1);
 }
 
 std::optional<LaunchEnvironment> slurm(const Reader& read) {
@@ -128,7 +168,7 @@ std::optional<LaunchEnvironment> slurm(const Reader& read) {
     LaunchEnvironment launch{.rank = *rank, .world_size = *world, .launcher = "slurm"};
     launch.local_rank = read.number({"SLURM_LOCALID"}, 0, most_ranks - 1).value_or(0);
     const int hosts = read.number({"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}, 1, most_ranks).value_or(1);
-    launch.local_world_size = (*world + hosts - 1) / hosts;
+    launch.local_world_size = slurm_local_world(read, *world, hosts, launch.local_rank);
     // Not SLURM_LAUNCH_NODE_IPADDR: that is where srun was typed, a login node perhaps.
     if (hosts > 1)
         launch.master_address = first_host(read.text({"SLURM_STEP_NODELIST", "SLURM_NODELIST"}).value_or(""));

@@ -34,10 +34,10 @@ std::optional<std::string> environment_variable(const char* name);
 
 /// Understands, in this order: torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT (the
 /// last two also with PET_ before them); Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE; Slurm's
-/// SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, SLURM_STEP_NODELIST. MASTER_ADDR and MASTER_PORT count under
-/// each. Without a port Slurm and MPI ranks agree on one that the job's number fixes; without SKIPPIPE_TOKEN (16 to 128
-/// letters, digits, - and _) on a token that it fixes too. Nothing where no launcher is to be seen. Throws InputError
-/// where variables are missing, are no numbers or contradict each other.
+/// SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, SLURM_STEP_TASKS_PER_NODE, SLURM_NODEID, SLURM_STEP_NODELIST.
+/// MASTER_ADDR and MASTER_PORT count under each. Without a port Slurm and MPI ranks agree on one that the job's number
+/// fixes; without SKIPPIPE_TOKEN (16 to 128 letters, digits, - and _) on a token that it fixes too. Nothing where no
+/// launcher is to be seen. Throws InputError where variables are missing, are no numbers or contradict each other.
 std::optional<LaunchEnvironment> launch_environment(const Variable& variable = environment_variable);
 
 /// "localhost", 127.0.0.0/8, ::1.

@@ -144,6 +144,38 @@ private Q_SLOTS:
         QVERIFY(!launch_of(without(slurm, "SLURM_PROCID")));
     }
 
+    /// As many as Slurm says of each host, in its short way: "2(x3)" are three hosts with two.
+    void slurm_deals_ranks_out_unevenly_data() {
+        QTest::addColumn<QString>("tasks");
+        QTest::addColumn<QString>("node");
+        QTest::addColumn<QString>("local");
+        QTest::addColumn<int>("here");
+        const auto row = [](const char* tasks, const char* node, const char* local, int here) {
+            QTest::addRow("%s on %s", tasks, node) << tasks << node << local << here;
+        };
+        row("4,1", "0", "3", 4);
+        row("4,1", "1", "0", 1);
+        row("2(x2),1", "0", "1", 2);
+        row("2(x2),1", "1", "1", 2);
+        row("2(x2),1", "2", "0", 1);
+        row("1,4", "", "3", 4);  // which host this is is not known
+        row("", "0", "3", 4);
+        row("nonsense", "0", "3", 4);
+        row("4,1", "7", "3", 4);
+    }
+    void slurm_deals_ranks_out_unevenly() {
+        QFETCH(QString, tasks);
+        QFETCH(QString, node);
+        QFETCH(QString, local);
+        QFETCH(int, here);
+        const auto launch = launch_of(with(slurm, {{"SLURM_STEP_NUM_TASKS", "5"},
+                                                   {"SLURM_STEP_TASKS_PER_NODE", tasks.toStdString()},
+                                                   {"SLURM_NODEID", node.toStdString()},
+                                                   {"SLURM_LOCALID", local.toStdString()}}));
+        QCOMPARE(launch->local_world_size, here);
+        QVERIFY(!launch->one_host());
+    }
+
     void slurm_host_lists_data() {
         QTest::addColumn<QString>("list");
         QTest::addColumn<QString>("first");
@@ -154,6 +186,8 @@ private Q_SLOTS:
         row("n[007-009]", "n007");
         row("rack[2-3]-n[04-05]", "rack2-n04");
         row("n[1-2].site.example,m", "n1.site.example");
+        row("r[0-1]n[0,2]", "r0n0");
+        row("r[0-1]n[1,3].site,m", "r0n1.site");
     }
     void slurm_host_lists() {
         QFETCH(QString, list);
