@@ -15,11 +15,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "core/engine/launch.h"
+#include "core/engine/transport.h"
 
 namespace skippipe {
 
@@ -82,20 +82,41 @@ std::string_view view(const std::vector<uint8_t>& bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void send_all(int socket, std::string_view bytes) {
+/// How long an answer may take, and who may end the waiting.
+struct Patience {
+    std::chrono::milliseconds left;
+    const std::atomic<bool>* stop;
+
+    /// Until the socket is ready for that. Counted in short looks: where this process stood still too, its clock went
+    /// on.
+    void wait(int socket, short event) {
+        constexpr auto look = 50ms;
+        for (;; left -= look) {
+            pollfd one{socket, event, 0};
+            const int ready = ::poll(&one, 1, static_cast<int>(look.count()));
+            if (ready > 0) return;
+            if (ready < 0 && errno != EINTR) throw system_error("the ranks' store is gone");
+            if (stop && *stop) throw Aborted();
+            if (left <= 0ms) throw std::runtime_error("the ranks' store does not answer");
+        }
+    }
+};
+
+void send_all(int socket, std::string_view bytes, Patience& patience) {
     while (!bytes.empty()) {
-        const auto sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) continue;
+        patience.wait(socket, POLLOUT);
+        const auto sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (sent <= 0) throw system_error("the ranks' store is gone");
         bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
 }
 
-void receive_all(int socket, char* bytes, std::size_t size) {
+void receive_all(int socket, char* bytes, std::size_t size, Patience& patience) {
     while (size > 0) {
-        const auto received = ::recv(socket, bytes, size, 0);
-        if (received < 0 && errno == EINTR) continue;
-        if (received < 0 && errno == EAGAIN) throw std::runtime_error("the ranks' store does not answer");
+        patience.wait(socket, POLLIN);
+        const auto received = ::recv(socket, bytes, size, MSG_DONTWAIT);
+        if (received < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (received < 0) throw system_error("the ranks' store is gone");
         if (received == 0) throw std::runtime_error("the ranks' store is gone, or refused this process");
         bytes += received;
@@ -216,8 +237,9 @@ bool LocalStoreServer::answer(Client& client, std::string_view request) {
     return true;
 }
 
-LocalStore::LocalStore(int number, const std::string& token, std::chrono::milliseconds patience)
-    : number_(number), token_(token) {
+LocalStore::LocalStore(int number, const std::string& token, std::chrono::milliseconds patience,
+                       std::chrono::milliseconds silence, std::shared_ptr<const std::atomic<bool>> stop)
+    : number_(number), token_(token), silence_(silence), stop_(std::move(stop)) {
     timeout_ = patience;
     const auto until = std::chrono::steady_clock::now() + patience;
     const auto [address, size] = address_of(number);
@@ -227,9 +249,6 @@ LocalStore::LocalStore(int number, const std::string& token, std::chrono::millis
         if (std::chrono::steady_clock::now() > until) throw system_error("nobody serves the ranks' store");
         std::this_thread::sleep_for(20ms);
     }
-    const timeval answers_within{10, 0};  // its host may be stopped
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &answers_within, sizeof answers_within);
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &answers_within, sizeof answers_within);
     if (!is_own_user(socket_.get())) throw std::runtime_error("another user serves the ranks' store");
     std::string hello(1, static_cast<char>(Request::hello));
     put(hello, token);
@@ -239,13 +258,18 @@ LocalStore::LocalStore(int number, const std::string& token, std::chrono::millis
 std::string LocalStore::ask(const std::string& request) {
     const std::lock_guard lock(mutex_);
     if (request.size() > most_bytes) throw std::runtime_error("too large for the ranks' store");
+    // What broke off in the middle of an answer would read the rest of it as the next one: it is used no more.
+    if (socket_.get() < 0) throw std::runtime_error("the ranks' store did not answer before");
+    Descriptor socket = std::move(socket_);
+    Patience patience{silence_, stop_.get()};
     std::string framed;
     put(framed, request);
-    send_all(socket_.get(), framed);
+    send_all(socket.get(), framed, patience);
     std::uint32_t length = 0;
-    receive_all(socket_.get(), reinterpret_cast<char*>(&length), sizeof length);
+    receive_all(socket.get(), reinterpret_cast<char*>(&length), sizeof length, patience);
     std::string result(length, '\0');
-    receive_all(socket_.get(), result.data(), length);
+    receive_all(socket.get(), result.data(), length, patience);
+    socket_ = std::move(socket);
     return result;
 }
 
@@ -298,7 +322,7 @@ void LocalStore::wait(const std::vector<std::string>& keys, const std::chrono::m
 }
 
 c10::intrusive_ptr<c10d::Store> LocalStore::clone() {
-    return c10::make_intrusive<LocalStore>(number_, token_, timeout_);
+    return c10::make_intrusive<LocalStore>(number_, token_, timeout_, silence_, stop_);
 }
 
 }  // namespace skippipe

@@ -2,8 +2,10 @@
 // The store that ranks of one host share, in place of LibTorch's, whose server listens on every interface: on a socket
 // that no network reaches, for processes of this user that know the run's token.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -47,8 +49,12 @@ private:
 /// A connection to it. What waits for a key looks for it again and again. From any thread.
 class LocalStore final : public c10d::Store {
 public:
-    /// Throws std::runtime_error where nobody serves under this number within `patience`, or another user does.
-    LocalStore(int number, const std::string& token, std::chrono::milliseconds patience);
+    /// Throws std::runtime_error where nobody serves under this number within `patience`, or another user does. Who
+    /// asks waits for `silence` at most, and until `stop` is set (then Aborted): the server's process may stand still.
+    /// Nothing is asked any more after that.
+    LocalStore(int number, const std::string& token, std::chrono::milliseconds patience,
+               std::chrono::milliseconds silence = std::chrono::seconds(10),
+               std::shared_ptr<const std::atomic<bool>> stop = {});
 
     void set(const std::string& key, const std::vector<uint8_t>& value) override;
     std::vector<uint8_t> compareSet(const std::string& key, const std::vector<uint8_t>& expected,
@@ -67,6 +73,8 @@ private:
 
     int number_;
     std::string token_;
+    std::chrono::milliseconds silence_;
+    std::shared_ptr<const std::atomic<bool>> stop_;
     std::mutex mutex_;
     Descriptor socket_;
 };

@@ -79,7 +79,8 @@ std::shared_ptr<RunStore> Rendezvous::connect(std::shared_ptr<const std::atomic<
     const auto patience = milliseconds(patience_s_);
     StorePointer inner;
     if (launch_.one_host())
-        inner = c10::make_intrusive<LocalStore>(port_, launch_.token, patience);
+        inner = c10::make_intrusive<LocalStore>(port_, launch_.token, patience,
+                                                milliseconds(answers_of_store_within_s()), stop);
     else
         inner = make_store(launch_.master_address, port_, false, patience);
     auto store = c10::make_intrusive<RunStore>(std::move(inner), launch_.token, std::move(stop), patience);
@@ -136,6 +137,7 @@ void Rendezvous::stop_threads() {
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;
+        *over_ = true;
         changed_.notify_all();
     }
     if (heart_.joinable()) heart_.join();

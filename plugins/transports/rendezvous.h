@@ -99,6 +99,7 @@ private:
     std::vector<int> returning() const;
     bool listens() const;
     double answer_within_s() const;
+    double answers_of_store_within_s() const;
     Meeting decide(RunStore& store, int number);
     Meeting hear(RunStore& store, int number);
     void wait_to_be_taken_in(RunStore& store, int number);
@@ -140,6 +141,7 @@ private:
     std::vector<int> returning_;                ///< who has said so since the last look, ascending
     double said_that_it_waits_s_ = 0;           ///< steady_s()
     std::atomic<double> answered_at_s_{0};      ///< by the store, to the heart
+    std::shared_ptr<std::atomic<bool>> over_ = std::make_shared<std::atomic<bool>>(false);  ///< for those threads
     std::thread heart_, sweeper_, store_watch_;
 };
 

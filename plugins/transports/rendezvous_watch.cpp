@@ -44,7 +44,7 @@ void Rendezvous::watch(std::function<void(const LostRank&)> lost, double limit_s
 /// Apart from looking at the others, which takes as long as there are many: who looks must not fall silent meanwhile.
 void Rendezvous::beat() {
     try {
-        const auto store = connect();
+        const auto store = connect(over_);
         do {
             say_alive(*store);
             if (listens()) {
@@ -92,7 +92,7 @@ void Rendezvous::listen(RunStore& store) {
 /// Rank 0 looks at everybody, the others at rank 0, through the store.
 void Rendezvous::sweep() {
     try {
-        const auto store = connect();
+        const auto store = connect(over_);
         do {
             if (launch_.rank > 0) {
                 look_at(*store, 0);
@@ -180,6 +180,12 @@ void Rendezvous::confirm_suspicion(RunStore& store) {
         std::erase_if(suspicions_, [](const Suspicion& s) { return steady_s() >= s.until_s; });
     }
     for (const auto& loss : due) tell_all(store, loss);
+}
+
+/// Whether its host is lost is for watch_store to say, which says so before that.
+double Rendezvous::answers_of_store_within_s() const {
+    constexpr double at_least_s = 5;
+    return limit_s_ + std::max(at_least_s, 2 * looks_in_silence * beat_every_s_);
 }
 
 double Rendezvous::answer_within_s() const { return std::max(shortest_answer_s, 5 * beat_every_s_); }

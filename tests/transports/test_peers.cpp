@@ -9,6 +9,10 @@
 #include <limits>
 #include <sstream>
 
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "core/engine/build_id.h"
 #include "plugins/transports/local_store.h"
 #include "plugins/transports/run_store.h"
@@ -17,6 +21,7 @@
 using namespace skippipe;
 using ranks::everybody_to_everybody;
 using ranks::launch_of;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -42,6 +47,42 @@ std::vector<std::string> listening() {
     }
     return found;
 }
+
+/// A store in a process of its own, which can be stopped.
+class StoreElsewhere {
+public:
+    explicit StoreElsewhere(const std::string& token) {
+        int ends[2];
+        if (::pipe(ends) != 0) return;
+        child_ = ::fork();
+        if (child_ == 0) serve(token, ends[1]);
+        if (::read(ends[0], &number_, sizeof number_) != sizeof number_) number_ = 0;
+        for (const int end : ends) ::close(end);
+    }
+    ~StoreElsewhere() {
+        ::kill(child_, SIGKILL);
+        ::waitpid(child_, nullptr, 0);
+    }
+    int number() const { return number_; }
+    void stand_still() const {
+        ::kill(child_, SIGSTOP);
+        ::waitpid(child_, nullptr, WUNTRACED);
+    }
+    void go_on() const { ::kill(child_, SIGCONT); }
+
+private:
+    [[noreturn]] static void serve(const std::string& token, int tell) {
+        const LocalStoreServer server(0, token);
+        const int number = server.number();
+        if (::write(tell, &number, sizeof number) != sizeof number) ::_exit(1);
+        for (;;) ::pause();
+    }
+
+    pid_t child_ = -1;
+    int number_ = 0;
+};
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
 }  // namespace
 
@@ -144,6 +185,48 @@ private Q_SLOTS:
             }));
         for (auto& one : adding) one.get();
         QCOMPARE(store.add("sum", 0), 1600);
+    }
+
+    /// Silence is borne for as long as was said. Who gave up does not read the late answer as that to another question.
+    void a_store_that_stands_still() {
+        const auto token = make_token();
+        const StoreElsewhere elsewhere(token);
+        LocalStore patient(elsewhere.number(), token, 5s, 20s), hasty(elsewhere.number(), token, 5s, 200ms);
+        patient.set("a", bytes_of("1"));
+        elsewhere.stand_still();
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, hasty.check({"a"}));
+        auto answer = std::async(std::launch::async, [&] { return patient.get("a"); });
+        elsewhere.go_on();
+        QCOMPARE(answer.get(), bytes_of("1"));
+        QVERIFY_THROWS_EXCEPTION(std::runtime_error, hasty.getNumKeys());
+    }
+
+    /// Nor does who is told to end wait for an answer.
+    void who_ends_waits_for_no_answer() {
+        const auto token = make_token();
+        const StoreElsewhere elsewhere(token);
+        const auto stop = std::make_shared<std::atomic<bool>>(false);
+        LocalStore store(elsewhere.number(), token, 5s, 15s, stop);
+        elsewhere.stand_still();
+        auto answer = std::async(std::launch::async, [&] { store.check({"a"}); });
+        *stop = true;
+        QCOMPARE(answer.wait_for(2s), std::future_status::ready);
+        QVERIFY_THROWS_EXCEPTION(Aborted, answer.get());
+    }
+
+    /// It takes its time: ten seconds were once too much for the store, whatever was to be borne.
+    void silence_of_the_stores_host_is_borne_as_long_as_any() {
+        const auto token = make_token();
+        const StoreElsewhere elsewhere(token);
+        LocalStore(elsewhere.number(), token, 5s, 5s).set(token + "/build", bytes_of("one"));
+        std::atomic<int> losses = 0;
+        Rendezvous second(launch_of(1, 2, elsewhere.number(), token), 5, "one");
+        second.watch([&](const LostRank&) { ++losses; }, 30);
+        elsewhere.stand_still();
+        std::this_thread::sleep_for(11s);
+        elsewhere.go_on();
+        std::this_thread::sleep_for(500ms);
+        QCOMPARE(losses.load(), 0);
     }
 
     void a_foreign_build_is_refused_and_both_are_named() {
