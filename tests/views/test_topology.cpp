@@ -2,11 +2,15 @@
 #include <QElapsedTimer>
 #include <QtTest>
 
+#include <numeric>
+#include <vector>
+
 #include "core/experiment/regions.h"
 #include "tests/views/mouse.h"
 #include "views/document/document.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
+#include "views/topology/mini_map.h"
 #include "views/topology/view.h"
 
 using namespace skippipe;
@@ -289,31 +293,58 @@ private Q_SLOTS:
         QVERIFY(!selection.now().stage && selection.now().nodes.contains("node-1"));
     }
 
+    void a_frame_of_a_drag_shows_what_a_whole_frame_shows_data() {
+        QTest::addColumn<int>("columns");
+        QTest::addColumn<std::vector<int>>("dragged");
+        QTest::addColumn<QPoint>("by");
+        QTest::newRow("a node") << 4 << std::vector{6} << QPoint(40, 40);
+        QTest::newRow("some, and links between them") << 4 << std::vector{5, 1, 9} << QPoint(-60, 40);
+        std::vector<int> all(42);
+        std::iota(all.begin(), all.end(), 1);
+        std::swap(all.front(), all[5]);
+        QTest::newRow("all, some of which come into sight") << 14 << all << QPoint(-400, 20);
+    }
     void a_frame_of_a_drag_shows_what_a_whole_frame_shows() {
+        QFETCH(int, columns);
+        QFETCH(std::vector<int>, dragged);
+        QFETCH(QPoint, by);
         Document document;
         Experiment e;
-        for (int i = 0; i < 12; ++i) add_node(e, {90.0 * (i % 4), 90.0 * (i / 4)});
-        for (int i = 1; i < 12; ++i) add_link(e, "node-1", "node-" + std::to_string(i + 1));
-        add_region(e, {0, 0});
-        e.topology.nodes[5].region = e.topology.nodes[6].region = "region-1";
+        for (int i = 0; i < 3 * columns; ++i) add_node(e, {90.0 * (i % columns), 90.0 * (i / columns)});
+        for (int i = 1; i < 3 * columns; ++i)
+            add_link(e, "node-" + std::to_string(i % 5 == 0 ? i : 1), "node-" + std::to_string(i + 1));
+        if (dragged.size() == 1) {
+            add_region(e, {0, 0});
+            e.topology.nodes[5].region = e.topology.nodes[6].region = "region-1";
+        }
         document.start_new(e);
         SelectionModel selection;
         TopologyView view(document, selection, true);
         view.resize(600, 400);
         view.show();
         QVERIFY(QTest::qWaitForWindowExposed(&view));
-        const QPoint from = view.mapFromScene(place(view, "node-6")), to = from + QPoint(40, 45);
+        view.setTransform(QTransform());  // moves are whole pixels
+        view.centerOn(place(view, "node-6"));
+        Selection selected;
+        for (const int i : dragged) selected.nodes.insert("node-" + std::to_string(i));
+        selection.select(selected);
+        const std::string grabbed = "node-" + std::to_string(dragged.front());
+        const QPoint from = view.mapFromScene(place(view, grabbed)), to = from + by;
         const QImage before = view.viewport()->grab().toImage();
         QTest::mousePress(view.viewport(), Qt::LeftButton, {}, from);
-        QTest::mouseMove(view.viewport(), (from + to) / 2);
-        QTest::mouseMove(view.viewport(), to);
-        const QImage during = view.viewport()->grab().toImage();
+        QImage during;
+        for (const double part : {0.1, 0.5, 1.0}) {
+            QTest::mouseMove(view.viewport(), from + (part * QPointF(by)).toPoint());
+            during = view.viewport()->grab().toImage();
+        }
         QTest::mouseRelease(view.viewport(), Qt::LeftButton, {}, to);
         const QImage after = view.viewport()->grab().toImage();
-        const auto unlike = [](const QImage& a, const QImage& b) {
+        const QRect overview = view.findChild<MiniMap*>()->geometry();  // shows where things were until they rest
+        const auto unlike = [&](const QImage& a, const QImage& b) {
             int count = 0;
             for (int y = 0; y < a.height(); ++y)
-                for (int x = 0; x < a.width(); ++x) count += std::abs(qGray(a.pixel(x, y)) - qGray(b.pixel(x, y))) > 24;
+                for (int x = 0; x < a.width(); ++x)
+                    count += !overview.contains(x, y) && std::abs(qGray(a.pixel(x, y)) - qGray(b.pixel(x, y))) > 24;
             return count;
         };
         QVERIFY2(unlike(before, after) > 1500, "the node, its links and its region were seen to move");

@@ -109,6 +109,8 @@ public:
 
     const LinkKey& key() const { return key_; }
     bool both_ways() const { return both_ways_; }
+    const QGraphicsItem* from() const { return from_; }
+    const QGraphicsItem* to() const { return to_; }
     QPointF middle() const { return line_.center(); }
     const QLineF& line() const { return line_; }
     int fault_level = 0;

@@ -96,6 +96,8 @@ public:
     /// What changes place or shape while the nodes of this drag move, from the lowest to the highest; empty: nothing is
     /// dragged.
     std::vector<QGraphicsItem*> moving_items() const;
+    /// Of these, what only goes with the mouse, by the same way: dragged nodes, and the links between two of them.
+    std::vector<QGraphicsItem*> moving_as_one() const;
 
 Q_SIGNALS:
     void drag_changed();            ///< nodes begin to move or come to rest

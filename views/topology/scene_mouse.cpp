@@ -127,6 +127,21 @@ std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
     return moving;
 }
 
+std::vector<QGraphicsItem*> TopologyScene::moving_as_one() const {
+    std::set<const QGraphicsItem*> dragged;
+    for (const auto& [item, place] : drag_places_)
+        if (item->type() == node_item && item->isVisible()) dragged.insert(item);
+    std::set<QGraphicsItem*> found;
+    for (const auto& [item, place] : drag_places_) {
+        if (!dragged.contains(item)) continue;
+        auto* node = static_cast<NodeItem*>(item);
+        if (node->critical_share == 0) found.insert(node);  // a share looks for a free place
+        for (auto* link : node->links)
+            if (!link->critical && dragged.contains(link->from()) && dragged.contains(link->to())) found.insert(link);
+    }
+    return {found.begin(), found.end()};
+}
+
 void TopologyScene::end_drag() {
     dragging_ = false;
     // Where the canvas laid the nodes out itself, a drag fixes all of them as they are seen.

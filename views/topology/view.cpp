@@ -28,7 +28,6 @@ constexpr QSizeF least_fitted(600, 300), least_way(400, 220);  ///< of what fill
 constexpr int most_words_width = 420;
 constexpr int folded_room = 60;          ///< pixels beside folded regions at the edges, both together
 constexpr std::size_t many_links = 400;  ///< from here on a picture with soft edges takes longer than a frame
-constexpr std::size_t most_sharp = 60;   ///< items that are drawn without stairs while they move
 }  // namespace
 
 TopologyView::TopologyView(Document& document, SelectionModel& selection, bool editable, QWidget* parent)
@@ -161,7 +160,7 @@ void TopologyView::draw_quickly() {
 }
 
 void TopologyView::begin_or_end_drag() {
-    still_.reset();
+    drag_picture_.reset();
     const auto moving = scene_.moving_items();
     // The index and the update region would be made anew for every link at every step, for nothing: all of the view is
     // drawn.
@@ -172,61 +171,20 @@ void TopologyView::begin_or_end_drag() {
         viewport()->update();
         return;
     }
-    const auto nodes = std::find_if(moving.begin(), moving.end(), [](const auto* item) { return item->zValue() >= 0; });
-    const auto links = std::find_if(moving.begin(), nodes, [](const auto* item) { return item->zValue() > -2; });
-    still_.emplace(Still{{}, {}, {}, {moving.begin(), links}, {links, nodes}, {nodes, moving.end()}});
-}
-
-void TopologyView::draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items) {
-    const QTransform place = viewportTransform();
-    const QRectF seen = mapToScene(viewport()->rect()).boundingRect();
-    for (auto* item : items) {
-        if (!item->isVisible() || !item->sceneBoundingRect().intersects(seen)) continue;
-        painter.setTransform(item->sceneTransform() * place);
-        item->paint(&painter, nullptr, viewport());
-    }
-    painter.resetTransform();
-}
-
-void TopologyView::draw_still(Still& still) {
-    std::vector<QGraphicsItem*> low, high;
-    std::set<QGraphicsItem*> moving;
-    for (const auto* items : {&still.areas, &still.links, &still.high}) moving.insert(items->begin(), items->end());
-    for (auto* item : scene_.items(Qt::AscendingOrder))
-        if (!moving.count(item)) (item->zValue() < 0 ? low : high).push_back(item);
-    const auto layer = [&](const std::vector<QGraphicsItem*>& items) {
-        QPixmap picture(viewport()->size() * viewport()->devicePixelRatioF());
-        picture.setDevicePixelRatio(viewport()->devicePixelRatioF());
-        picture.fill(Qt::transparent);
-        QPainter painter(&picture);
-        painter.setRenderHint(QPainter::Antialiasing);
-        draw_items(painter, items);
-        return picture;
-    };
-    still.below = layer(low);
-    still.above = high.empty() ? QPixmap() : layer(high);
-    still.place = viewportTransform();
+    drag_picture_.emplace(moving, scene_.moving_as_one());
 }
 
 void TopologyView::paintEvent(QPaintEvent* event) {
-    if (!still_) {
+    if (!drag_picture_) {
         QGraphicsView::paintEvent(event);
         return;
     }
-    if (still_->below.size() != viewport()->size() * viewport()->devicePixelRatioF() ||
-        still_->place != viewportTransform())
-        draw_still(*still_);
     QPainter painter(viewport());
     painter.setClipRegion(event->region());
-    painter.setRenderHint(QPainter::Antialiasing, still_->links.size() + still_->high.size() < most_sharp);
     painter.setTransform(viewportTransform());
     drawBackground(&painter, mapToScene(event->rect()).boundingRect());
     painter.resetTransform();
-    draw_items(painter, still_->areas);
-    painter.drawPixmap(0, 0, still_->below);
-    draw_items(painter, still_->links);
-    if (!still_->above.isNull()) painter.drawPixmap(0, 0, still_->above);
-    draw_items(painter, still_->high);
+    drag_picture_->draw(painter, *this);
     draw_focus(painter);
 }
 
@@ -234,7 +192,7 @@ void TopologyView::changeEvent(QEvent* event) {
     QGraphicsView::changeEvent(event);
     if (event->type() != QEvent::StyleChange) return;
     setBackgroundBrush(theme().surface);
-    still_.reset();
+    drag_picture_.reset();
     scene_.update();
 }
 

@@ -5,6 +5,7 @@
 #include <QThreadPool>
 #include <QTimer>
 
+#include "views/topology/drag_picture.h"
 #include "views/topology/layouts.h"
 #include "views/topology/scene.h"
 
@@ -128,15 +129,6 @@ private:
     void place_hops_note();
     void draw_quickly();
     void begin_or_end_drag();
-    void draw_items(QPainter& painter, const std::vector<QGraphicsItem*>& items);
-
-    /// What a drag leaves where it is: drawn once, so that a frame costs what moves.
-    struct Still {
-        QPixmap below, above;  ///< areas and links; nodes and names
-        QTransform place;
-        std::vector<QGraphicsItem*> areas, links, high;  ///< what moves: under `below`, over it, over `above`
-    };
-    void draw_still(Still& still);
     void draw_reduction_words(QPainter* painter);
     QRect quietest_corner(QSize box, const QWidget* own = nullptr) const;
     qsizetype nodes_below(const QRect& box) const;
@@ -148,7 +140,7 @@ private:
     QPushButton* hops_ = nullptr;  ///< says why nodes have no links, and leads to their hop times; of an editor
     QTimer sharp_again_;
     QThreadPool layouts_;
-    std::optional<Still> still_;
+    std::optional<DragPicture> drag_picture_;
     QRect words_box_;
     QString words_shown_;  ///< of the selected stage's reduction
     QPoint pan_from_;
