@@ -22,13 +22,14 @@
 namespace skippipe {
 namespace {
 
-constexpr int usual_rows = 720, usual_bottom = 330;     ///< pixels of both rows, and of what is below the canvas
+constexpr int narrow_inspector = 304;                   ///< pixels
+constexpr int usual_rows = 720, usual_bottom = 336;     ///< pixels of both rows, and of what is below the canvas
 constexpr int tools_width = 152, usual_columns = 1216;  ///< pixels of the palette, and of all three columns
 constexpr double bottom_share = 0.4;                    ///< of what a larger window has more
 
 /// Of the page: a narrow one needs its room for the canvas, and on a wide one names and values need not be cut.
 int inspector_width(int page) {
-    constexpr int narrow_page = 1100, narrow = 304, usual = 348, usual_page = 1860, most = 480;
+    constexpr int narrow_page = 1100, narrow = narrow_inspector, usual = 348, usual_page = 1860, most = 480;
     constexpr double share = 0.1;  // of what a wider page has more
     if (page < narrow_page) return narrow;
     return std::min(most, usual + static_cast<int>(share * std::max(0, page - usual_page)));
@@ -83,7 +84,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     across->setObjectName("design_columns");
     across->setStretchFactor(1, 1);
     across->setChildrenCollapsible(false);
-    inspector_->setMinimumWidth(280);
+    inspector_->setMinimumWidth(narrow_inspector);  // whose fields and lists are whole
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(across);
