@@ -62,8 +62,7 @@ public:
     bool paused() const;
     /// Blocks while paused.
     TrainingCommand next();
-    /// Ranks that nobody starts again; does not wait.
-    /// Ranks that are lost for ever, and have not come back after all.
+    /// Ranks that nobody starts again, and that have not come back after all; does not wait.
     std::vector<int> never_back() const;
     void came_back(const std::vector<int>& ranks);
     /// To be done in all, where that was raised; else 0. Does not wait.
