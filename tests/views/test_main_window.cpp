@@ -39,16 +39,26 @@ private Q_SLOTS:
             return page.plan_timeline().height() >= page.plan_timeline().height_for_least_lanes();
         };
         const auto& axis = page.failure_axis();
+        const auto heights = [&] {
+            return QStringLiteral("lanes %1 of %2, axis %3 of %4 to %5, busy %6")
+                .arg(page.plan_timeline().height())
+                .arg(page.plan_timeline().height_for_least_lanes())
+                .arg(axis.height())
+                .arg(axis.minimumSizeHint().height())
+                .arg(axis.sizeHint().height())
+                .arg(window.plans().is_busy());
+        };
         QCOMPARE(axis.height(), axis.sizeHint().height());
         QCOMPARE(page.plan_timeline().place_of(0, 0).x(), axis.names_width());  // one left edge for both times
         for (const QSize size : {QSize(1280, 800), QSize(1024, 700)}) {
             window.resize(size);
             window.document().edit("calm", [](Experiment& e) { e.failures.clear(); });
             QTRY_COMPARE(axis.height(), axis.sizeHint().height());
-            QTRY_VERIFY(is_named());
+            QTRY_VERIFY2(is_named(), qPrintable(heights()));
             for (const char* node : {"n0", "n1", "n2", "n3", "n4"}) page.failures().add_crash(node, 20);
             QTRY_VERIFY(axis.height() < axis.sizeHint().height() && axis.height() >= axis.minimumSizeHint().height());
-            QTRY_VERIFY(is_named());
+            QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);  // that it plans takes a line
+            QTRY_VERIFY2(is_named(), qPrintable(heights()));
         }
         // A large screen has room for lanes too; a drawn edge stays.
         auto* rows = window.findChild<QSplitter*>("design_rows");

@@ -23,7 +23,7 @@ namespace skippipe {
 namespace {
 
 constexpr int narrow_inspector = 304;                   ///< pixels
-constexpr int usual_rows = 720, usual_bottom = 336;     ///< pixels of both rows, and of what is below the canvas
+constexpr int usual_rows = 720, usual_bottom = 348;     ///< pixels of both rows, and of what is below the canvas
 constexpr int tools_width = 152, usual_columns = 1216;  ///< pixels of the palette, and of all three columns
 constexpr double bottom_share = 0.4;                    ///< of what a larger window has more
 
