@@ -49,7 +49,7 @@ void Run::receive(const protocol::Iterated& m) {
         note("predicted_iteration_s", forecast_->observe(m));
         offer_better_plan(m);
     }
-    idle_.add(m.iteration, idle_shares(job_.problem, plan_, m.spans, m.iteration_s));
+    idle_.add(m.iteration, m.iteration_s, idle_shares(job_.problem, plan_, m.spans, m.iteration_s));
     look_at_figures(m);
     begin_iteration(m.iteration + 1);
     if (progress_.iterated) progress_.iterated(m);

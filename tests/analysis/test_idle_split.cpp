@@ -21,17 +21,19 @@ private Q_SLOTS:
         };
         IdleMean mean;
         QCOMPARE(mean.mean(), IdleMean::Shares{});
-        mean.add(0, shares_of(0.25, 0));
-        mean.add(1, shares_of(0.5, 0.5));
-        mean.add(2, shares_of(0.75, 0.25));
+        mean.add(0, 2, shares_of(0.25, 0));
+        mean.add(1, 2, shares_of(0.5, 0.5));
+        mean.add(2, 2, shares_of(0.75, 0.25));
         QCOMPARE(mean.iterations(), 3);
         QCOMPARE(mean.mean(), shares_of(0.5, 0.25));
         mean.forget_from(1);  // the training went back
         QCOMPARE(mean.mean(), shares_of(0.25, 0));
-        mean.add(1, shares_of(0.75, 0.5));
-        mean.add(1, shares_of(0.25, 1));  // begun again
+        mean.add(1, 2, shares_of(0.75, 0.5));
+        mean.add(1, 2, shares_of(0.25, 1));  // begun again
         QCOMPARE(mean.iterations(), 2);
         QCOMPARE(mean.mean(), shares_of(0.25, 0.5));
+        mean.add(2, 4, shares_of(0.75, 0));  // as long as both
+        QCOMPARE(mean.mean(), shares_of(0.5, 0.25));
     }
 
     /// Of every timeline of semantics.md: each node's parts are its iteration, stages and run their sums, to the

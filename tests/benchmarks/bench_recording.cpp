@@ -90,7 +90,7 @@ int main() {
             recorder.spans(run, i, received.offset_s, received.spans);
             for (const char* name : {"iteration_s", "loss", "gradient_norm", "tokens_per_second"})
                 recorder.metric(run, {0, i, name, 1.0, received.offset_s, received.machine_s, received.tokens});
-            idle.add(i, idle_shares(problem, plan, received.spans, received.iteration_s));
+            idle.add(i, received.iteration_s, idle_shares(problem, plan, received.spans, received.iteration_s));
             recorder.iteration_done(run, i + 1, received.machine_s);
             recorder.flush();
             each_s.push_back(cpu_s() - start_s);
