@@ -35,6 +35,11 @@ void forget_log(SQLite::Database& database) {
     sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
+InputError replaced(const std::filesystem::path& file) {
+    return InputError{file.string(), "another file, or none, is in the record's place", "",
+                      "Put the record back: stop the run before it is replaced"};
+}
+
 std::string dropped_words(std::int64_t spans) {
     return fmt::format("{} spans could not be kept while the record was not writable; losses and times are all there",
                        spans);
@@ -62,7 +67,7 @@ Writer::~Writer() {
     }
     thread_.join();
     struct stat now {};
-    if (::stat(file_.c_str(), &now) != 0 || !same_file(now, seen_)) forget_log(*database_);
+    if (database_ && (::stat(file_.c_str(), &now) != 0 || !same_file(now, seen_))) forget_log(*database_);
 }
 
 RunId Writer::begin(const RunStart& start) {
@@ -270,13 +275,6 @@ void Writer::settle(bool last) {
 
 void Writer::write_all() {
     follow_file();
-    if (must_open_) {
-        database_.reset();  // before it is opened again: closing one would drop the locks of the other
-        database_.emplace(open(file_, OpenMode::existing));
-        database_->setBusyTimeout(lock_patience_ms);
-        remember_file();
-        must_open_ = false;
-    }
     for (auto& [run, own] : own_)
         if (own.spill.has_rows()) own.spill.take_in(*database_, own.row);
     note_dropped();
@@ -321,18 +319,28 @@ void Writer::remember_file() {
     ::stat((file_.string() + "-shm").c_str(), &seen_index_);
 }
 
+/// Without a database where it throws: then the next to write tries again. `same`: the file at the path is the one it
+/// had.
+void Writer::open_again(bool same) {
+    if (!same) throw replaced(file_);
+    database_.reset();  // first: closing one would drop the locks of the other
+    database_.emplace(open(file_, OpenMode::existing));
+    database_->setBusyTimeout(lock_patience_ms);
+    remember_file();
+    must_open_ = false;
+}
+
 /// Writes to the file that is at the path, not to one that was moved away or deleted.
 void Writer::follow_file() {
     struct stat now {};
-    const bool there = ::stat(file_.c_str(), &now) == 0;
-    if (!database_ || (there && same_file(now, seen_))) return;
+    const bool there = ::stat(file_.c_str(), &now) == 0, same = there && same_file(now, seen_);
+    if (must_open_ && (same || !database_)) return open_again(same);
+    if (same) return;
     // What is left of the old file's log and index is of no use to a new one, and would be taken for its own.
     struct stat index {};
     const std::string index_file = file_.string() + "-shm";
     if (::stat(index_file.c_str(), &index) == 0 && same_file(index, seen_index_)) {
-        if (there)
-            throw InputError{file_.string(), "another file was put in the record's place", "",
-                             "Stop the run before its record is replaced"};
+        if (there) throw replaced(file_);
         ::unlink(index_file.c_str());
         ::unlink((file_.string() + "-wal").c_str());
     }

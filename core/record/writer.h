@@ -76,6 +76,7 @@ private:
     void write_all();
     void write_backlog();
     void remember_file();
+    void open_again(bool same);
     void follow_file();
     void move_to_new_file();
     void poll_commands();

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 
 #include "core/base/fault.h"
 #include "core/record/record.h"
@@ -356,6 +357,41 @@ private Q_SLOTS:
         QVERIFY2(!spill.empty(), "what came after is beside it");
         QCOMPARE(Reader{spill}.metrics(run).back().iteration, 19);
         QVERIFY(Reader{spill}.run(run)->state == RunState::finished);
+    }
+
+    /// Damaged for so long that it is opened anew, and refused then: whoever begins a run meanwhile is told why.
+    void a_record_that_cannot_be_opened_again_is_waited_for() {
+        const auto file = fresh();
+        Recorder recorder{file};
+        const RunId run = recorder.begin({.name = "damaged", .iterations = 20});
+        record_iterations(recorder, run, 0, 10);
+        QVERIFY(recorder.flush(patient));
+        SQLite::Database other{file.string(), SQLite::OPEN_READWRITE, 10'000};
+        other.exec("PRAGMA writable_schema = ON");
+        const int page = other.execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'metrics'").getInt(),
+                  version = other.execAndGet("PRAGMA user_version").getInt();
+        const auto damage = [&](int root, int user_version, int schema_version) {
+            other.exec(fmt::format("UPDATE sqlite_schema SET rootpage = {} WHERE name = 'metrics'", root));
+            other.exec(fmt::format("PRAGMA user_version = {}", user_version));
+            other.exec(fmt::format("PRAGMA schema_version = {}", schema_version));
+        };
+        damage(99999, version + 1000, 77);
+        record_iterations(recorder, run, 10, 20);
+        const auto is_it = [](const Fault& fault) {
+            return fault.what.find("this program knows up to") != std::string::npos;
+        };
+        QVERIFY(eventually([&] { return is_it(recorder.health().trouble); }));
+        try {
+            recorder.begin({.name = "another"});
+            QFAIL("it was begun");
+        } catch (const InputError& error) {
+            QVERIFY2(is_it(error.faults().front()), error.what());
+        }
+        damage(page, version, 78);
+        QVERIFY(recorder.flush(patient));
+        recorder.finish(run, RunState::finished, {.iterations_done = 20}, "{}");
+        QVERIFY(is_whole(file, run, 20, RunState::finished));
+        QCOMPARE(left_files(file), 0);
     }
 
     void what_cannot_be_begun_is_refused() {
