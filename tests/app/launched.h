@@ -100,6 +100,21 @@ private:
     QByteArray text_;
 };
 
+/// What a program said by its end.
+struct Answer {
+    int code = -1;
+    QByteArray text;
+    QJsonDocument last_line() const { return QJsonDocument::fromJson(text.trimmed().split('\n').last()); }
+    QJsonArray array() const { return last_line().array(); }
+    QJsonObject object() const { return last_line().object(); }
+};
+
+/// An empty one where it had to be killed.
+inline Answer answer_of(Process process, int limit_ms) {
+    if (!process.ended(limit_ms)) return {};
+    return {process.exit_code(), process.text()};
+}
+
 /// A folder with the tiny experiment and its record, and every process started for it: they carry a mark in their
 /// environment, so that none is overlooked.
 class Scene {
@@ -175,6 +190,10 @@ public:
 
     Process run(const QString& experiment, const QStringList& variables = {}) const {
         return start(program, {QStringLiteral("run"), experiment, QStringLiteral("--db"), record()}, variables);
+    }
+
+    Answer call(QStringList arguments, int limit_ms = 120'000) const {
+        return answer_of(start(program, arguments << QStringLiteral("--db") << record()), limit_ms);
     }
 
     /// Processes of this scene that run, and carry `variable` in their environment where one is named.

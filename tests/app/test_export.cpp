@@ -74,17 +74,6 @@ class TestExportVerb : public QObject {
     Q_OBJECT
     Scene scene_;
 
-    struct Answer {
-        int code = -1;
-        QByteArray text;
-    };
-
-    Answer call(QStringList arguments) const {
-        auto process = scene_.start(program, arguments << QStringLiteral("--db") << scene_.record());
-        if (!process.ended(60'000)) return {};
-        return {process.exit_code(), process.text()};
-    }
-
     /// A run that has spans from iteration `first` on.
     RunId record(int first) const {
         QFile in(QStringLiteral(SKIPPIPE_SOURCE_DIR "/tests/data/tiny-training.json"));
@@ -107,7 +96,7 @@ class TestExportVerb : public QObject {
     }
 
     QJsonArray trace_of(const QStringList& more) const {
-        return QJsonDocument::fromJson(call(QStringList{"export", "1", "--format", "chrome-trace"} + more).text)
+        return QJsonDocument::fromJson(scene_.call(QStringList{"export", "1", "--format", "chrome-trace"} + more).text)
             .object()["traceEvents"]
             .toArray();
     }
@@ -120,7 +109,7 @@ private Q_SLOTS:
 
     void a_timeline_is_drawn_by_the_plan_of_its_iteration() {
         const auto svg = [&](const char* iteration) {
-            return lanes_of(call({"export", "1", "--format", "svg", "--iteration", iteration}).text);
+            return lanes_of(scene_.call({"export", "1", "--format", "svg", "--iteration", iteration}).text);
         };
         QCOMPARE(svg("0"), QString("a0 b1 d0 e2"));
         QCOMPARE(svg("1"), QString("a0 b1 d0 e2"));
@@ -154,18 +143,18 @@ private Q_SLOTS:
 
     /// A run that keeps its newest spans, or a fork, has none of iteration 0.
     void the_first_iteration_that_has_spans_is_drawn() {
-        const auto svg = call({"export", "2", "--format", "svg"});
+        const auto svg = scene_.call({"export", "2", "--format", "svg"});
         QVERIFY2(svg.code == 0 && svg.text.contains("iteration 3"), svg.text);
         QCOMPARE(lanes_of(svg.text), QString("a2 b1 c0 e0"));
-        const auto none = call({"export", "2", "--format", "svg", "--iteration", "0"});
+        const auto none = scene_.call({"export", "2", "--format", "svg", "--iteration", "0"});
         QCOMPARE(none.code, 2);
         QVERIFY2(none.text.contains("no spans in iteration 0"), none.text);
-        QVERIFY(call({"export", "1", "--format", "svg"}).text.contains("iteration 0"));
+        QVERIFY(scene_.call({"export", "1", "--format", "svg"}).text.contains("iteration 0"));
     }
 
     void a_report_draws_what_there_is() {
         const auto page = scene_.path(QStringLiteral("page.html"));
-        const auto told = call({"report", "1", "2", "-o", page});
+        const auto told = scene_.call({"report", "1", "2", "-o", page});
         QVERIFY2(told.code == 0, told.text);
         QFile file(page);
         QVERIFY(file.open(QIODevice::ReadOnly));
@@ -178,12 +167,12 @@ private Q_SLOTS:
 
     void metrics_are_of_the_iteration_that_is_asked_for() {
         const QStringList metrics{"export", "1", "--what", "metrics"};
-        QCOMPARE(call(metrics).text.trimmed().count('\n'), iterations);
-        const auto one = call(metrics + QStringList{"--iteration", "3"}).text.trimmed();
+        QCOMPARE(scene_.call(metrics).text.trimmed().count('\n'), iterations);
+        const auto one = scene_.call(metrics + QStringList{"--iteration", "3"}).text.trimmed();
         QVERIFY2(one.count('\n') == 1 && one.contains("\n3,loss,0,"), one);
-        QCOMPARE(call(metrics + QStringList{"--iteration", "9"}).code, 2);
-        QCOMPARE(call(metrics + QStringList{"--format", "svg"}).code, 2);
-        QCOMPARE(call({"export", "1", "--format", "plan", "--iteration", "3"}).code, 2);
+        QCOMPARE(scene_.call(metrics + QStringList{"--iteration", "9"}).code, 2);
+        QCOMPARE(scene_.call(metrics + QStringList{"--format", "svg"}).code, 2);
+        QCOMPARE(scene_.call({"export", "1", "--format", "plan", "--iteration", "3"}).code, 2);
     }
 };
 

@@ -11,13 +11,6 @@ namespace {
 
 constexpr int patient_ms = 60'000;
 
-struct Answer {
-    int code = -1;
-    QByteArray text;
-    QJsonArray array() const { return QJsonDocument::fromJson(text.trimmed().split('\n').last()).array(); }
-    QJsonObject object() const { return QJsonDocument::fromJson(text.trimmed().split('\n').last()).object(); }
-};
-
 }  // namespace
 
 class TestOptions : public QObject {
@@ -25,18 +18,11 @@ class TestOptions : public QObject {
     Scene scene_;
     QString file_;
 
-    Answer call(QStringList arguments) const {
-        auto process = scene_.start(program, arguments << QStringLiteral("--db") << scene_.record());
-        if (!process.ended(patient_ms)) return {};
-        return {process.exit_code(), process.text()};
-    }
-
     /// With words that a shell reads: $'caf\351' is a name that is not UTF-8.
     Answer shell(const QString& words) const {
-        auto process = scene_.start(QStringLiteral("/bin/bash"),
-                                    {"-c", QString("%1 --db %2 %3").arg(program, scene_.record(), words)});
-        if (!process.ended(patient_ms)) return {};
-        return {process.exit_code(), process.text()};
+        return answer_of(scene_.start(QStringLiteral("/bin/bash"),
+                                      {"-c", QString("%1 --db %2 %3").arg(program, scene_.record(), words)}),
+                         patient_ms);
     }
 
     QJsonObject read(const QString& name) const {
@@ -80,17 +66,17 @@ class TestOptions : public QObject {
 private Q_SLOTS:
     void initTestCase() {
         file_ = scene_.tiny(QStringLiteral("cost.json"), {{"compute", "cost"}}, 2);
-        QCOMPARE(call({"plan", file_, "--planner", "gpipe", "-o", scene_.path("plan.json")}).code, 0);
+        QCOMPARE(scene_.call({"plan", file_, "--planner", "gpipe", "-o", scene_.path("plan.json")}).code, 0);
     }
 
     /// The document may have it, and so may who plans and scores.
     void seed_0_is_a_seed() {
-        QCOMPARE(call({"plan", file_, "--seed", "0", "-o", scene_.path("zero.json")}).code, 0);
+        QCOMPARE(scene_.call({"plan", file_, "--seed", "0", "-o", scene_.path("zero.json")}).code, 0);
         QCOMPARE(read("zero.json")["seed"].toInt(-1), 0);
         QVERIFY(!read("zero.json").isEmpty());
         const auto jitter = [&](const QString& experiment, const QStringList& more) {
-            const auto told =
-                call(QStringList{"score", experiment, scene_.path("plan.json"), "--jitter", "20%", "--json"} + more);
+            const auto told = scene_.call(
+                QStringList{"score", experiment, scene_.path("plan.json"), "--jitter", "20%", "--json"} + more);
             return told.array()[0].toObject()["jitter"].toObject()["p95_seconds"].toDouble();
         };
         const double own = jitter(file_, {}), zero = jitter(file_, {"--seed", "0"});
@@ -100,7 +86,7 @@ private Q_SLOTS:
 
     void a_run_has_seed_0_too() {
         if (!no_worker().isEmpty()) QSKIP(qPrintable(no_worker()));
-        QCOMPARE(call({"run", file_, "--seed", "0", "--json"}).code, 0);
+        QCOMPARE(scene_.call({"run", file_, "--seed", "0", "--json"}).code, 0);
         QCOMPARE(scene_.last_run()->seed, std::uint64_t{0});
     }
 
@@ -110,19 +96,19 @@ private Q_SLOTS:
         const QString plan = scene_.path("plan.json"), most = "18446744073709551615", next = "9007199254740993";
         for (const auto& seed : {most, next})
             for (const auto& arguments : {QStringList{"run", file_}, {"plan", file_}, {"score", file_, plan}}) {
-                const auto told = call(arguments + QStringList{"--seed", seed});
+                const auto told = scene_.call(arguments + QStringList{"--seed", seed});
                 QVERIFY2(told.code == 2 && told.text.contains("seed"), told.text);
             }
-        const auto beyond = call({"run", seeded("two.json", 1, 2), "--seed", "9007199254740991"});
+        const auto beyond = scene_.call({"run", seeded("two.json", 1, 2), "--seed", "9007199254740991"});
         QVERIFY2(beyond.code == 2 && beyond.text.contains("seed"), beyond.text);
         QCOMPARE(runs(), before);
     }
 
     void a_plan_beside_another_is_refused() {
         const auto before = runs();
-        const auto told = call({"run", scene_.path("plan.json"), "--plan", scene_.path("nowhere.json")});
+        const auto told = scene_.call({"run", scene_.path("plan.json"), "--plan", scene_.path("nowhere.json")});
         QVERIFY2(told.code == 2 && told.text.contains("--plan: ") && told.text.contains("carries"), told.text);
-        const auto planner = call({"run", file_, "--plan", scene_.path("plan.json"), "--planner", "dtfm"});
+        const auto planner = scene_.call({"run", file_, "--plan", scene_.path("plan.json"), "--planner", "dtfm"});
         QVERIFY2(planner.code == 2 && planner.text.contains("--plan"), planner.text);
         QCOMPARE(runs(), before);
     }
@@ -136,7 +122,7 @@ private Q_SLOTS:
         auto document = QJsonDocument::fromJson(in.readAll()).object();
         document["seeds"] = 2;
         const auto several = scene_.write("several.json", QJsonDocument(document).toJson());
-        const auto told = call({"run", several, "--save-weights", scene_.path("weights")});
+        const auto told = scene_.call({"run", several, "--save-weights", scene_.path("weights")});
         QVERIFY2(told.code == 2 && told.text.contains("--save-weights") && told.text.contains("seeds"), told.text);
         QVERIFY(!QFile::exists(scene_.path("weights")));
         QCOMPARE(runs(), before);
@@ -144,26 +130,26 @@ private Q_SLOTS:
 
     void a_change_at_no_time_is_refused() {
         for (const char* time : {"nan", "inf", "-1"}) {
-            const auto told = call({"replan", file_, scene_.path("plan.json"), "--at", time, "--down", "b"});
+            const auto told = scene_.call({"replan", file_, scene_.path("plan.json"), "--at", time, "--down", "b"});
             QVERIFY2(told.code == 2 && told.text.contains("--at"), told.text);
         }
         const auto never =
-            call({"replan", file_, scene_.path("plan.json"), "--at", "0", "--down", "b", "--threshold", "nan"});
+            scene_.call({"replan", file_, scene_.path("plan.json"), "--at", "0", "--down", "b", "--threshold", "nan"});
         QVERIFY2(never.code == 2 && never.text.contains("--threshold"), never.text);
     }
 
     void money_without_prices_is_said() {
         const auto first = QString::number(record()), second = QString::number(record());
-        const auto told = call({"compare", first, second, "--at", "money"});
+        const auto told = scene_.call({"compare", first, second, "--at", "money"});
         QVERIFY2(told.code == 0 && told.text.contains("prices") && !told.text.contains("no losses"), told.text);
-        const auto timed = call({"compare", first, second, "--at", "network-time"});
+        const auto timed = scene_.call({"compare", first, second, "--at", "network-time"});
         QVERIFY2(timed.text.contains("training loss at"), timed.text);
     }
 
     void notes_keep_their_lines_in_reports() {
         const RunId run = record();
         skippipe::Reader(scene_.record().toStdString()).set_note(run, "first line\nsecond <line>\n");
-        QCOMPARE(call({"report", QString::number(run), "-o", scene_.path("note.html")}).code, 0);
+        QCOMPARE(scene_.call({"report", QString::number(run), "-o", scene_.path("note.html")}).code, 0);
         QFile page(scene_.path("note.html"));
         QVERIFY(page.open(QIODevice::ReadOnly));
         QVERIFY(page.readAll().contains("first line<br>second &lt;line&gt;"));
@@ -187,9 +173,9 @@ private Q_SLOTS:
         const RunId run = record();
         skippipe::Reader(scene_.record().toStdString()).set_note(run, "caf\351");
         const auto number = QString::number(run);
-        QVERIFY(!call({"runs", "--json"}).array().isEmpty());
-        QCOMPARE(call({"show", number, "--json"}).object()["run"].toInt(), static_cast<int>(run));
-        QVERIFY(!call({"compare", number, number, "--json"}).object().isEmpty());
+        QVERIFY(!scene_.call({"runs", "--json"}).array().isEmpty());
+        QCOMPARE(scene_.call({"show", number, "--json"}).object()["run"].toInt(), static_cast<int>(run));
+        QVERIFY(!scene_.call({"compare", number, number, "--json"}).object().isEmpty());
     }
 
     /// `./studio help` names what `skippipe --help` has.
@@ -199,7 +185,7 @@ private Q_SLOTS:
         const auto text = QString::fromUtf8(script.readAll());
         const auto listed = text.mid(text.indexOf("./studio VERB"),
                                      text.indexOf("(see ./studio VERB --help)") - text.indexOf("./studio VERB"));
-        const auto help = QString::fromUtf8(call({"--help"}).text);
+        const auto help = QString::fromUtf8(scene_.call({"--help"}).text);
         static const QRegularExpression verb("^  ([a-z]+) ", QRegularExpression::MultilineOption);
         int verbs = 0;
         for (auto each = verb.globalMatch(help.mid(help.indexOf("ubcommands:"))); each.hasNext(); ++verbs) {

@@ -12,24 +12,12 @@ namespace {
 
 constexpr int patient_ms = 120'000;
 
-struct Answer {
-    int code = -1;
-    QByteArray text;
-    QJsonObject object() const { return QJsonDocument::fromJson(text.trimmed()).object(); }
-};
-
 }  // namespace
 
 class TestSweepVerb : public QObject {
     Q_OBJECT
     Scene scene_;
     QString file_;
-
-    Answer call(QStringList arguments) const {
-        auto process = scene_.start(program, arguments << QStringLiteral("--db") << scene_.record());
-        if (!process.ended(patient_ms)) return {};
-        return {process.exit_code(), process.text()};
-    }
 
     QStringList sweep(const QStringList& more = {}, int seeds = 2) const {
         return QStringList{"sweep",   file_,
@@ -47,10 +35,10 @@ private Q_SLOTS:
     }
 
     void every_point_is_trained_once() {
-        const auto listed = call(sweep({"--dry-run"}));
+        const auto listed = scene_.call(sweep({"--dry-run"}));
         QVERIFY2(listed.code == 0 && listed.text.contains("pipeline.skip_ratio 0.33, seed 6"), listed.text);
         QVERIFY(!scene_.last_run());
-        const auto done = call(sweep({"--json"}));
+        const auto done = scene_.call(sweep({"--json"}));
         QVERIFY2(done.code == 0, done.text);
         const auto points = done.object()["points"].toArray();
         QCOMPARE(points.size(), 4);
@@ -64,23 +52,23 @@ private Q_SLOTS:
         QCOMPARE(runs.size(), 4U);
         QCOMPARE(scene_.last_run()->tags, std::vector<std::string>{"skips"});
         QCOMPARE(scene_.last_run()->id, 4);
-        const auto again = call(sweep());  // nothing is left to do
+        const auto again = scene_.call(sweep());  // nothing is left to do
         QVERIFY2(again.code == 0 && again.text.contains("4 points, 4 of them in the record"), again.text);
         QVERIFY2(again.text.contains("2/2") && again.text.contains("±") && again.text.contains("yes"), again.text);
         QCOMPARE(scene_.last_run()->id, 4);
-        const auto more = call(sweep({}, 3));
+        const auto more = scene_.call(sweep({}, 3));
         QVERIFY2(more.code == 0 && more.text.contains("6 points, 4 of them in the record"), more.text);
         QCOMPARE(scene_.last_run()->id, 6);
     }
 
     void a_wrong_point_stops_before_anything_starts() {
-        const auto wrong = call({"sweep", file_, "--vary", "pipeline.skip_ratio=0,7"});
+        const auto wrong = scene_.call({"sweep", file_, "--vary", "pipeline.skip_ratio=0,7"});
         QCOMPARE(wrong.code, 2);
         QVERIFY2(wrong.text.contains("with pipeline.skip_ratio 7"), wrong.text);
     }
 
     void the_skip_is_worth_what_the_runs_say() {
-        const auto told = call({"worth", file_, "1", "2", "3", "4", "--json"});
+        const auto told = scene_.call({"worth", file_, "1", "2", "3", "4", "--json"});
         QVERIFY2(told.code == 0, told.text);
         const auto rows = told.object()["rows"].toArray();
         QCOMPARE(rows.size(), 2);
@@ -89,28 +77,28 @@ private Q_SLOTS:
         const auto product = rows[1]["iteration_seconds"].toDouble() * rows[1]["iterations"]["mean"].toDouble();
         QVERIFY(product > 0 && std::abs(rows[1]["network_seconds"]["mean"].toDouble() / product - 1) < 1e-9);
         QVERIFY(rows[1]["iteration_seconds"].toDouble() < rows[0]["iteration_seconds"].toDouble());
-        const auto words = call({"worth", file_, "1", "2", "3", "4", "--node-hour", "0.5"});
+        const auto words = scene_.call({"worth", file_, "1", "2", "3", "4", "--node-hour", "0.5"});
         QVERIFY2(words.code == 0 && words.text.contains("money") && words.text.contains(" to "), words.text);
     }
 
     /// A planner that skips nothing trains at skip ratio 0, whatever its experiment says.
     void the_worth_of_a_full_pipeline_is_that_of_no_skip() {
         const auto trained =
-            call({"sweep", file_, "--vary", "pipeline.planner=gpipe", "--vary", "pipeline.skip_ratio=0.33"});
+            scene_.call({"sweep", file_, "--vary", "pipeline.planner=gpipe", "--vary", "pipeline.skip_ratio=0.33"});
         QVERIFY2(trained.code == 0, trained.text);
         const auto run = QString::number(scene_.last_run()->id);
-        const auto rows = call({"worth", file_, "1", run, "3", "--json"}).object()["rows"].toArray();
+        const auto rows = scene_.call({"worth", file_, "1", run, "3", "--json"}).object()["rows"].toArray();
         QCOMPARE(rows.size(), 2);
         QCOMPARE(rows[0]["skip_ratio"].toDouble(), 0.0);
         QCOMPARE(rows[0]["runs"].toInt() + rows[1]["runs"].toInt(), 3);
-        const auto alone = call({"worth", file_, run, "--json"}).object()["rows"].toArray();
+        const auto alone = scene_.call({"worth", file_, run, "--json"}).object()["rows"].toArray();
         QCOMPARE(alone.size(), 1);
         QCOMPARE(alone[0]["skip_ratio"].toDouble(), 0.0);
     }
 
     void a_report_is_written() {
         const auto page = scene_.path(QStringLiteral("page.html"));
-        const auto told = call({"report", "1", "3", "-o", page, "--question", "Does it pay?"});
+        const auto told = scene_.call({"report", "1", "3", "-o", page, "--question", "Does it pay?"});
         QVERIFY2(told.code == 0, told.text);
         QFile file(page);
         QVERIFY(file.open(QIODevice::ReadOnly));
@@ -122,10 +110,10 @@ private Q_SLOTS:
 
     void a_run_repeats_from_its_plan() {
         const auto plan = scene_.path(QStringLiteral("run-3.json"));
-        const auto written = call({"export", "3", "--format", "plan", "-o", plan});
+        const auto written = scene_.call({"export", "3", "--format", "plan", "-o", plan});
         QVERIFY2(written.code == 0, written.text);
         const auto before = scene_.losses(3);
-        const auto again = call({"run", plan});
+        const auto again = scene_.call({"run", plan});
         QVERIFY2(again.code == 0, again.text);
         QVERIFY(!before.empty());
         QVERIFY(scene_.losses(scene_.last_run()->id) == before);  // to the bit
@@ -143,17 +131,17 @@ private Q_SLOTS:
             },
             patient_ms));
         const auto run = QString::number(scene_.last_run()->id);
-        QCOMPARE(call({"stop", run}).code, 0);
+        QCOMPARE(scene_.call({"stop", run}).code, 0);
         QVERIFY(sweep.ended(patient_ms));
         const auto text = sweep.text();
         QVERIFY2(sweep.exit_code() == 1, text);
         QVERIFY2(text.contains("0/1") && text.contains("Not all points are done"), text);
         QVERIFY2(text.contains("run " + run.toUtf8() + " was stopped after"), text);
-        QVERIFY(call(arguments + QStringList{"--dry-run"}).text.contains("0/1"));
+        QVERIFY(scene_.call(arguments + QStringList{"--dry-run"}).text.contains("0/1"));
     }
 
     void a_field_that_cannot_be_is_refused_in_words() {
-        const auto told = call({"sweep", file_, "--vary", "pipeline.skip~=1..2", "--draws", "2"});
+        const auto told = scene_.call({"sweep", file_, "--vary", "pipeline.skip~=1..2", "--draws", "2"});
         QCOMPARE(told.code, 2);
         QVERIFY2(told.text.contains("\"pipeline.skip~\" is no field's name") && !told.text.contains("json"), told.text);
     }
