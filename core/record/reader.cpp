@@ -104,31 +104,53 @@ RecordedSpan span_of(SQLite::Statement& row) {
 struct Reader::Impl {
     std::filesystem::path file;
     std::optional<SQLite::Database> opened;
-    struct stat seen {};
+    struct stat seen {
+    }, seen_index{};  ///< the file, and its "-shm"
 
     explicit Impl(const std::filesystem::path& path) : file(std::filesystem::absolute(path)) {}
+    ~Impl() {
+        if (opened && !record::same_file(index(), seen_index)) close();
+    }
 
     SQLite::Database* database();
     SQLite::Database& writable();
+    struct stat index() const;
+    void close();
     std::string document(RunId id, const char* sql);
     void require(SQLite::Database& database, RunId id);
     std::vector<RunInfo> list(SQLite::Database& database, const std::string& where, std::optional<RunId> id);
 };
 
-/// Null while there is no file. Follows the file: one that appears later, or was replaced, is opened then.
+/// All zero where there is none.
+struct stat Reader::Impl::index() const {
+    struct stat index {};
+    ::stat((file.string() + "-shm").c_str(), &index);
+    return index;
+}
+
+/// The log of a connection may be another's by now: it is neither brought in nor removed.
+void Reader::Impl::close() {
+    if (opened) record::forget_log(*opened);
+    opened.reset();
+}
+
+/// Null while there is no file. Follows the file: one that appears later, or was replaced, is opened then. So is one
+/// whose log was taken from under this connection: whatever closes the file in this process gives up its locks (fcntl's
+/// rule), and the next program to leave removes the log as the last.
 SQLite::Database* Reader::Impl::database() {
     struct stat now {};
     const bool there = stat(file.c_str(), &now) == 0;
     if (!there && errno != ENOENT && errno != ENOTDIR)
         record::open(file, record::OpenMode::existing);  // says what is in the way
     if (!there || now.st_size == 0) {
-        opened.reset();
+        close();
         return nullptr;
     }
-    if (opened && now.st_dev == seen.st_dev && now.st_ino == seen.st_ino) return &*opened;
-    opened.reset();
+    if (opened && record::same_file(now, seen) && record::same_file(index(), seen_index)) return &*opened;
+    if (opened) close();
     opened.emplace(record::open(file, record::OpenMode::existing));
     seen = now;
+    seen_index = index();
     record::take_in_spills(*opened, file);
     return &*opened;
 }

@@ -295,6 +295,12 @@ SQLite::Database open(const std::filesystem::path& file, OpenMode mode) {
     });
 }
 
+bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+void forget_log(SQLite::Database& database) {
+    sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 InputError error_of(int code, const std::string& message, const std::filesystem::path& file) {
     const auto make = [&](std::string what, std::string remedy) {
         return InputError{file.string(), std::move(what) + " (SQLite: " + message + ")", "the record could not be used",

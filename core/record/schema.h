@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The record's file: how it is recognised, opened and brought to the newest schema.
 #pragma once
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -38,6 +40,11 @@ enum class OpenMode {
 /// Looks at the file's first bytes and refuses what is no record before SQLite may touch it; then opens, sets WAL, the
 /// busy timeout (10 s), synchronous NORMAL and foreign keys, and migrates. Throws InputError.
 SQLite::Database open(const std::filesystem::path& file, OpenMode mode);
+
+/// Whether two descriptions are of one file; both all zero: of none.
+bool same_file(const struct stat& a, const struct stat& b);
+/// For a connection whose log is another's by now: closing it must neither bring it in nor remove it.
+void forget_log(SQLite::Database& database);
 
 /// SQLite's error as one for people, by its code: locked, not writable, full, damaged...
 InputError error_of(int code, const std::string& message, const std::filesystem::path& file);

@@ -28,13 +28,6 @@ constexpr auto end_patience = milliseconds{6'000};  ///< locked at the very end:
 
 bool is_lock(int code) { return (code & 0xFF) == SQLITE_BUSY || (code & 0xFF) == SQLITE_LOCKED; }
 
-bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
-
-/// For a connection whose file is no longer at its path: closing it must not remove the log of the file that is.
-void forget_log(SQLite::Database& database) {
-    sqlite3_db_config(database.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-}
-
 InputError replaced(const std::filesystem::path& file) {
     return InputError{file.string(), "another file, or none, is in the record's place", "",
                       "Put the record back: stop the run before it is replaced"};

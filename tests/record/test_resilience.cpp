@@ -95,6 +95,43 @@ bool mount_small_disk(const std::filesystem::path& place) {
     return mount("tmpfs", place.c_str(), "tmpfs", 0, "size=1m") == 0;
 }
 
+/// Another process that records a run each time it is told to; it keeps the record open until it is told again, or let
+/// go.
+class OtherProcess {
+public:
+    explicit OtherProcess(const std::filesystem::path& file) {
+        if (pipe(to_) != 0 || pipe(from_) != 0) return;
+        pid_ = fork();
+        ::close(pid_ == 0 ? to_[1] : to_[0]);  // so that each sees the other go
+        ::close(pid_ == 0 ? from_[0] : from_[1]);
+        if (pid_ != 0) return;
+        char byte = 0;
+        std::optional<Recorder> recorder;
+        while (read(to_[0], &byte, 1) == 1) {
+            recorder.reset();
+            if (byte == 'r') {
+                recorder.emplace(file);
+                const RunId run = recorder->begin({.name = "another's", .iterations = 1});
+                record_iterations(*recorder, run, 0, 1);
+                recorder->finish(run, RunState::finished, {.iterations_done = 1}, "{}");
+            }
+            if (write(from_[1], &byte, 1) != 1) break;
+        }
+        _exit(0);
+    }
+    /// 'r': record a run; 'c': close the record. False where it did not.
+    bool tell(char what) { return write(to_[1], &what, 1) == 1 && read(from_[0], &what, 1) == 1; }
+    ~OtherProcess() {
+        ::close(to_[1]);
+        ::close(from_[0]);
+        waitpid(pid_, nullptr, 0);
+    }
+
+private:
+    int to_[2]{}, from_[2]{};
+    pid_t pid_ = 0;
+};
+
 constexpr int cannot_mount = 77;
 
 /// What the child of `a_disk_that_is_really_full` does; its exit code is the first thing that was wrong.
@@ -336,6 +373,25 @@ private Q_SLOTS:
         QCOMPARE(Reader{file}.experiment_json(run), std::string{"{\"e\": 1}"});
         SQLite::Database database{file.string()};
         QCOMPARE(database.execAndGet("PRAGMA integrity_check").getString(), std::string{"ok"});
+    }
+
+    /// A dialog that looks at the files of a folder opens and closes the record: this process's locks are gone (fcntl's
+    /// rule), and the next program to leave takes the log away as the last.
+    void a_reader_whose_log_was_taken_reads_on() {
+        const auto file = fresh();
+        OtherProcess other{file};
+        { Recorder make{file}; }
+        Reader reader{file};
+        QCOMPARE(reader.runs().size(), std::size_t{0});
+        for (const char* end : {"", "-wal", "-shm"}) std::ifstream{file.string() + end}.get();
+        QVERIFY(other.tell('r') && other.tell('c'));
+        QVERIFY2(!std::filesystem::exists(file.string() + "-shm"), "the other was the last");
+        QVERIFY(other.tell('r'));
+        QCOMPARE(reader.runs().size(), std::size_t{2});
+        QCOMPARE(reader.metrics(reader.runs().front().id).size(), std::size_t{1});
+        reader.set_note(reader.runs().front().id, "kept");
+        QVERIFY(other.tell('c'));
+        QCOMPARE(Reader{file}.runs().front().note, std::string{"kept"});
     }
 
     void damage_under_way_ends_nothing() {
