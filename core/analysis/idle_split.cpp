@@ -8,6 +8,12 @@ namespace skippipe {
 
 double IdleSplit::idle() const { return std::accumulate(idle_s.begin(), idle_s.end(), 0.0); }
 
+std::array<double, idle_causes> IdleSplit::shares() const {
+    auto shares = idle_s;
+    for (double& share : shares) share = whole_s() > 0 ? share / whole_s() : 0;
+    return shares;
+}
+
 IdleCause IdleSplit::worst() const {
     return static_cast<IdleCause>(std::max_element(idle_s.begin(), idle_s.end()) - idle_s.begin());
 }

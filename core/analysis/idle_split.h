@@ -15,6 +15,8 @@ struct IdleSplit {
     double idle() const;
     double whole_s() const { return busy_s + idle(); }
     double idle_share() const { return whole_s() > 0 ? idle() / whole_s() : 0; }
+    /// Of all of it, by cause; add up to idle_share().
+    std::array<double, idle_causes> shares() const;
     /// The cause of most idle seconds; nothing idled: fill_drain.
     IdleCause worst() const;
     IdleSplit& operator+=(const IdleSplit& other);

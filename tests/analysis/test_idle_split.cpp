@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
+#include <cmath>
+#include <numeric>
 
 #include "core/analysis/idle_mean.h"
 #include "core/analysis/idle_split.h"
@@ -69,6 +71,12 @@ private Q_SLOTS:
         QCOMPARE(nodes[1].idle(), 6.5);
         QCOMPARE(nodes[1].idle_share(), 0.52);
         QCOMPARE(nodes[1].worst(), IdleCause::fill_drain);
+        const auto shares = nodes[1].shares();
+        QVERIFY(std::abs(std::accumulate(shares.begin(), shares.end(), 0.0) - 0.52) < 1e-15);
+        IdleSplit unused;  // works nothing, and idles all of its time
+        unused.idle_s[0] = 3, unused.idle_s[1] = 1;
+        QCOMPARE(unused.shares()[0], 0.75);
+        QCOMPARE(IdleSplit{}.shares()[0], 0.0);
         QCOMPARE(split_stages({{1, {}}, {2, {}}, {4, {}}}, {1, 1, -1})[1].busy_s, 3.0);
     }
 };

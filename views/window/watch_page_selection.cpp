@@ -222,9 +222,7 @@ void WatchPage::show_idle() {
     }
     const QString of_what = is_of_sight() ? tr("time in sight") : tr("run");
     const auto show = [&](const QString& who, const IdleSplit& split) {
-        auto shares = split.idle_s;
-        for (auto& share : shares) share = split.whole_s() > 0 ? share / split.whole_s() : 0;
-        idle_->show_shares(tr("Why %1 %2 of the %3").arg(who, percent(split.idle_share()), of_what), shares);
+        idle_->show_shares(tr("Why %1 %2 of the %3").arg(who, percent(split.idle_share()), of_what), split.shares());
     };
     const auto& nodes = selection_.now().nodes;
     const auto splits = data->problem ? node_splits() : std::vector<IdleSplit>{};
@@ -234,7 +232,7 @@ void WatchPage::show_idle() {
             const QString name = QString::fromStdString(*nodes.begin());
             if (data->node_busy_s[node] == 0)
                 return idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it").arg(name),
-                                          splits[node].idle_s);
+                                          splits[node].shares());
             return show(tr("%1 idles").arg(name), splits[node]);
         }
     if (const auto& stage = selection_.now().stage; stage && nodes.empty() && data->problem) {
