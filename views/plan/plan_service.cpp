@@ -194,6 +194,7 @@ PlanService::PlanService(Document& document, const PlannerRegistry& planners, QO
     delay_.setInterval(delay_ms);
     connect(&delay_, &QTimer::timeout, this, &PlanService::start);
     connect(&document, &Document::changed, this, &PlanService::schedule);
+    connect(&document, &Document::faults_changed, this, &PlanService::schedule);
     connect(&document, &Document::replaced, this, [this] {
         // What another document took says nothing about this one.
         compare_ = !busy_;
@@ -210,8 +211,11 @@ PlanService::~PlanService() {
 
 void PlanService::schedule() {
     Experiment key = key_of(document_.experiment());
-    if (key_ == key) return;
+    // A file's faults may go, or come with another document, where the experiment stays the same.
+    Faults refused = has_errors(document_.faults()) ? document_.faults() : Faults{};
+    if (key_ == key && refused_ == refused) return;
     key_ = std::move(key);
+    refused_ = std::move(refused);
     stop_.request_stop();
     ++serial_;
     progress_ = 0;

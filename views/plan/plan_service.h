@@ -66,6 +66,7 @@ private:
     std::shared_ptr<const PlanOutcome> outcome_;
     std::shared_ptr<const Explanation> explanation_;
     std::optional<Experiment> key_;  ///< what is planned, or was last
+    Faults refused_;                 ///< those that kept it from being planned
     int serial_ = 0, outcome_serial_ = -1;
     bool busy_ = false, compare_ = false;
     double previous_s_ = 0, progress_ = 0;
