@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/failures/failure_editor.h"
 
-#include <QFileDialog>
 #include <QMenu>
 
 #include "core/base/fault.h"
 #include "core/experiment/failure_trace.h"
 #include "views/document/document.h"
+#include "views/theme/file_dialogs.h"
 #include "views/theme/numbers.h"
 #include "views/topology/failure_edits.h"
 
@@ -97,8 +97,8 @@ void FailureEditor::add_trace(const QString& name, const std::vector<Failure>& c
 }
 
 void FailureEditor::ask_for_trace(QWidget* parent) {
-    const QString chosen = QFileDialog::getOpenFileName(parent, tr("Import failure trace"), {},
-                                                        tr("Traces of node,down_s,up_s (*.csv);;All files (*)"));
+    const QString chosen =
+        ask_for_file(parent, tr("Import failure trace"), {}, tr("Traces of node,down_s,up_s (*.csv);;All files (*)"));
     if (!chosen.isEmpty()) import_trace(chosen.toStdString());
 }
 

@@ -6,7 +6,6 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -17,6 +16,7 @@
 #include <QToolButton>
 
 #include "views/theme/elided_edit.h"
+#include "views/theme/file_dialogs.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -178,9 +178,9 @@ QWidget* FormRows::with_chooser(const char* key, QLineEdit* line) {
         Q_EMIT line->editingFinished();
     };
     connect(menu->addAction(tr("Choose a file...")), &QAction::triggered, this,
-            [this, line, take] { take(QFileDialog::getOpenFileName(this, tr("Choose a file"), line->text())); });
+            [this, line, take] { take(ask_for_file(this, tr("Choose a file"), line->text())); });
     connect(menu->addAction(tr("Choose a folder...")), &QAction::triggered, this,
-            [this, line, take] { take(QFileDialog::getExistingDirectory(this, tr("Choose a folder"), line->text())); });
+            [this, line, take] { take(ask_for_folder(this, tr("Choose a folder"), line->text())); });
     button->setMenu(menu);
     row->addWidget(line);
     row->addWidget(button);

@@ -3,13 +3,13 @@
 #include <fstream>
 #include <iterator>
 
-#include <QFileDialog>
 #include <QMenu>
 #include <QToolButton>
 
 #include "core/base/fault.h"
 #include "core/experiment/io.h"
 #include "views/matrix/matrix_panel.h"
+#include "views/theme/file_dialogs.h"
 
 namespace skippipe {
 namespace {
@@ -52,14 +52,14 @@ QToolButton* MatrixPanel::files_button() {
     auto* menu = new QMenu(button);
     button->setMenu(menu);
     connect(menu->addAction(tr("Import network…")), &QAction::triggered, this, [this] {
-        const QString chosen = QFileDialog::getOpenFileName(
-            this, tr("Import network"), {}, tr("Networks (*.csv *.tsv *.graphml *.xml *.json);;All files (*)"));
+        const QString chosen = ask_for_file(this, tr("Import network"), {},
+                                            tr("Networks (*.csv *.tsv *.graphml *.xml *.json);;All files (*)"));
         if (!chosen.isEmpty()) import_network(chosen.toStdString());
     });
     menu->addSeparator();
     for (const auto& kind : kinds)
         connect(menu->addAction(tr(kind.words)), &QAction::triggered, this, [this, kind] {
-            const QString chosen = QFileDialog::getSaveFileName(this, tr("Export network"), kind.name, tr(kind.filter));
+            const QString chosen = ask_where_to_save(this, tr("Export network"), kind.name, tr(kind.filter));
             if (!chosen.isEmpty()) export_network(chosen.toStdString(), kind.format);
         });
     return button;

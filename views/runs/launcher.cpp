@@ -101,6 +101,8 @@ void Launcher::go_on(RunId run, QStringList arguments) {
 
 void Launcher::prepare(std::function<Job()> work) {
     if (starting_) return;
+    pid_ = 0;
+    cancelled_ = false;
     set_starting(true);
     const auto job = std::make_shared<Job>();
     files_.ask(
@@ -108,7 +110,14 @@ void Launcher::prepare(std::function<Job()> work) {
         [this, job](const QString& fault) { fault.isEmpty() ? start(*job) : fail(fault); });
 }
 
+void Launcher::cancel() {
+    if (!starting_) return;
+    cancelled_ = true;
+    if (pid_ > 0) ::kill(static_cast<pid_t>(pid_), SIGINT);
+}
+
 void Launcher::start(const Job& job) {
+    if (cancelled_) return fail(tr("it was stopped before it began"));
     const QString program = Launcher::program();
     if (program.isEmpty())
         return fail(tr("The program \"skippipe\" is not beside this window, in %1; it does the training. Build the "
@@ -157,6 +166,7 @@ void Launcher::take(const Said& said) {
         }
     }
     if (said.lives) return timer_.start();
+    if (cancelled_) return fail(tr("it was stopped before it began"));
     // What it says in words; the same stands on its standard output for programs.
     const QString words = said.errors.isEmpty() ? said.out.trimmed().left(600) : said.errors;
     fail(words.isEmpty() ? tr("The run ended before it began and said nothing") : words);

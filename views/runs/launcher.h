@@ -41,6 +41,8 @@ public:
     void extend(RunId run, int iterations);
     /// Another run begins at a checkpoint of that run, with the document's settings.
     void fork(RunId run, int iterations_done, const Document& document);
+    /// Ends what is being started; `failed` says so. Once it has begun, it is stopped as a run is.
+    void cancel();
     bool is_starting() const { return starting_; }
     /// What ends the next runs by themselves: names of `--stop-on`.
     void set_stop_on(QStringList names) { stop_on_ = std::move(names); }
@@ -65,7 +67,7 @@ private:
     std::filesystem::path record_, folder_, log_;
     QStringList stop_on_;
     qint64 pid_ = 0;
-    bool starting_ = false;
+    bool starting_ = false, cancelled_ = false;
     QTimer timer_;
 };
 

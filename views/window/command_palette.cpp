@@ -67,18 +67,21 @@ void CommandPalette::show_found() {
         item->setData(Qt::AccessibleDescriptionRole, QStringList{entry.where, entry.keys}.join(' '));
         item->setData(Qt::UserRole, static_cast<qulonglong>(i));
     }
+    if (list_->count() == 0) {
+        auto* none = new QListWidgetItem(tr("Nothing here is called that"), list_);
+        none->setFlags(Qt::NoItemFlags);
+    }
     list_->setCurrentRow(0);
     // As high as what was found.
     const int rows = std::min(list_->count(), palette_rows);
     list_->setFixedHeight(rows * std::max(0, list_->sizeHintForRow(0)) + 2 * list_->frameWidth());
-    list_->setVisible(rows > 0);
     adjustSize();
     resize(palette_width, sizeHint().height());
 }
 
 void CommandPalette::run() {
     const auto* item = list_->currentItem();
-    if (item == nullptr) return;
+    if (item == nullptr || !item->flags().testFlag(Qt::ItemIsEnabled)) return;
     const auto chosen = entries_[static_cast<std::size_t>(item->data(Qt::UserRole).toULongLong())].run;
     // Once this is gone: what is done may open a window of its own.
     QTimer::singleShot(0, parent(), chosen);

@@ -75,7 +75,11 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(compare_, &ComparePage::time_moved, this, [this] { share_time(true); });
     connect(&compare_->list(), &RunList::launch_requested, this, &MainWindow::launch);
     connect(bar_, &TopBar::stop_requested, this, [this] {
-        if (std::exchange(launch_when_planned_, false)) return follow_runs();
+        if (std::exchange(launch_when_planned_, false)) {
+            acts_before_run_.reset();
+            return follow_runs();
+        }
+        if (launcher_.is_starting()) return launcher_.cancel();
         if (prober_.is_measuring()) return prober_.cancel();
         if (const auto* run = feed_.running()) feed_.send(run->id, "stop");
     });
@@ -107,12 +111,16 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     });
     connect(&launcher_, &Launcher::started, this, [this](qint64 run) {
         feed_.poll();
-        watch_->show_run(run);
-        show_workspace(watch);
+        show_begun(run);
     });
-    connect(&launcher_, &Launcher::failed, this,
-            [this](const QString& why) { banner_->show_message(tr("The run did not start: %1").arg(why)); });
-    connect(&launcher_, &Launcher::starting_changed, this, &MainWindow::follow_runs);
+    connect(&launcher_, &Launcher::failed, this, [this](const QString& why) {
+        acts_before_run_.reset();
+        banner_->show_message(tr("The run did not start: %1").arg(why));
+    });
+    connect(&launcher_, &Launcher::starting_changed, this, [this] {
+        if (launcher_.is_starting() && !acts_before_run_) acts_before_run_ = input_.acts();
+        follow_runs();
+    });
     connect(&design_->failures(), &FailureEditor::told, banner_,
             [this](const QString& what) { banner_->show_message(what); });
     connect(design_, &DesignPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });

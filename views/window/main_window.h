@@ -25,6 +25,7 @@
 #include "views/window/banner.h"
 #include "views/window/command_palette.h"
 #include "views/window/design_page.h"
+#include "views/window/input_watch.h"
 #include "views/window/key_bindings.h"
 #include "views/window/view_keys.h"
 #include "views/window/top_bar.h"
@@ -138,6 +139,7 @@ private:
     QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys, const std::function<void()>& run);
     enum class Finds { everything, places };
     std::vector<PaletteEntry> possible_actions();
+    void add_reachable(std::vector<PaletteEntry>& entries);
     void show_command_palette(Finds finds);
     void show_cheat_sheet();
     void gather_keys();
@@ -156,6 +158,7 @@ private:
     RunId run_to_extend() const { return feed_.running() != nullptr ? feed_.running()->id : run_in_sight(); }
     void ask_checkpoint(RunId run);
     void follow_launch();
+    void show_begun(RunId run);
     void take_measured_values(const Experiment& measured);
     void follow_plan();
     void share_time(bool from_compare);
@@ -192,6 +195,8 @@ private:
     bool shares_time_ = false;
     std::optional<std::pair<RunId, bool>> pause_asked_;  ///< a run was told to pause, or to resume
     bool launch_when_planned_ = false;
+    InputWatch input_;
+    std::optional<int> acts_before_run_;  ///< what had been done when a run was asked for; none is: nothing
     QString settings_file_;
     KeyBindings keys_;
     std::unique_ptr<ViewKeys> view_keys_;

@@ -2,14 +2,18 @@
 // Menus, shortcuts, and the cheat sheet made from them.
 #include <QAction>
 #include <QApplication>
-#include <QFileDialog>
 #include <QMenu>
 #include <QMenuBar>
+#include <QPointer>
+#include <QTabWidget>
 
+#include "views/inspector/form_fields.h"
+#include "views/theme/file_dialogs.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 #include "views/window/key_sheet.h"
 #include "views/window/main_window.h"
+#include "views/window/palette.h"
 
 namespace skippipe {
 QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequence& keys,
@@ -29,8 +33,7 @@ void MainWindow::make_actions() {
     });
     add_action(*file, tr("Open…"), QKeySequence::Open, [this] {
         if (!may_lose_document()) return;
-        const QString chosen =
-            QFileDialog::getOpenFileName(this, tr("Open experiment"), {}, tr("Experiments (*.json)"));
+        const QString chosen = ask_for_file(this, tr("Open experiment"), {}, tr("Experiments (*.json)"));
         if (!chosen.isEmpty()) open(chosen.toStdString());
     });
     make_recent_menu(*file);
@@ -39,8 +42,7 @@ void MainWindow::make_actions() {
     file->addSeparator();
     add_action(*file, tr("Import failure trace…"), {}, [this] { design_->failures().ask_for_trace(this); });
     add_action(*file, tr("Import runs of another record…"), {}, [this] {
-        const QString chosen =
-            QFileDialog::getOpenFileName(this, tr("Import runs"), {}, tr("Records (*.sqlite);;All files (*)"));
+        const QString chosen = ask_for_file(this, tr("Import runs"), {}, tr("Records (*.sqlite *.db);;All files (*)"));
         if (!chosen.isEmpty()) import_record(chosen.toStdString());
     });
     make_export_menu(*file);
@@ -117,9 +119,38 @@ std::vector<PaletteEntry> MainWindow::possible_actions() {
     return entries;
 }
 
+/// Settings, tabs and what an experiment starts from.
+void MainWindow::add_reachable(std::vector<PaletteEntry>& entries) {
+    for (const auto& field : form_fields(document_.experiment(), document_.faults()))
+        entries.push_back({field.section, field.label, {}, [this, pointer = field.pointer] {
+                               show_workspace(design);
+                               selection_.clear();
+                               design_->inspector().show_field(pointer);
+                           }});
+    const std::pair<Workspace, QWidget*> pages[] = {{design, design_}, {watch, watch_}, {compare, compare_}};
+    for (const auto& [workspace, page] : pages)
+        for (auto* tabs : page->findChildren<QTabWidget*>())
+            for (int tab = 0; tab < tabs->count(); ++tab)
+                if (tabs->isTabVisible(tab))
+                    entries.push_back({tr("Tab"),
+                                       tabs->tabText(tab).section(" (", 0, 0),
+                                       {},
+                                       [this, where = workspace, page = QPointer(tabs->widget(tab)), tabs] {
+                                           show_workspace(where);
+                                           if (page != nullptr) tabs->setCurrentWidget(page);
+                                       }});
+    for (const auto& [words, name] : Palette::templates())
+        entries.push_back({tr("Start from"), words, {}, [this, n = name] {
+                               if (may_lose_document()) open_template(n);
+                           }});
+}
+
 void MainWindow::show_command_palette(Finds finds) {
     std::vector<PaletteEntry> entries;
-    if (finds == Finds::everything) entries = possible_actions();
+    if (finds == Finds::everything) {
+        entries = possible_actions();
+        add_reachable(entries);
+    }
     const auto go = [this](Selection to) {
         return [this, to] {
             show_workspace(design);
@@ -132,7 +163,8 @@ void MainWindow::show_command_palette(Finds finds) {
     for (const auto& region : document_.experiment().topology.regions)
         entries.push_back({tr("Region"), QString::fromStdString(region.id), {}, go({.regions = {region.id}})});
     auto* palette = new CommandPalette(
-        std::move(entries), finds == Finds::places ? tr("A node, a region") : tr("An action, a node, a region"), this);
+        std::move(entries),
+        finds == Finds::places ? tr("A node, a region") : tr("An action, a setting, a tab, a node, a region"), this);
     palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, size::bar + size::row)));
     palette->show();
 }

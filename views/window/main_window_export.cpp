@@ -3,7 +3,6 @@
 #include <sstream>
 
 #include <QBuffer>
-#include <QFileDialog>
 #include <QImage>
 #include <QInputDialog>
 #include <QMenu>
@@ -15,6 +14,7 @@
 #include "core/base/build_info.h"
 #include "core/experiment/io.h"
 #include "views/runs/run_loader.h"
+#include "views/theme/file_dialogs.h"
 #include "views/window/main_window.h"
 #include "views/window/report_pdf.h"
 
@@ -115,8 +115,7 @@ void MainWindow::ask_report() {
         this, tr("Report"), tr("What were these %1 runs made to answer? (may be left empty)").arg(runs.size()),
         QLineEdit::Normal, {}, &wanted);
     if (!wanted) return;
-    const QString chosen =
-        QFileDialog::getSaveFileName(this, tr("Report"), "report.html", tr("HTML (*.html);;PDF (*.pdf)"));
+    const QString chosen = ask_where_to_save(this, tr("Report"), "report.html", tr("HTML (*.html);;PDF (*.pdf)"));
     if (!chosen.isEmpty()) export_report(runs, question, chosen.toStdString());
 }
 
@@ -136,8 +135,8 @@ void MainWindow::export_curves(const CurvePanel& curves, CurveFormat format, con
 
 void MainWindow::ask_curve_file(const CurvePanel& curves, CurveFormat format) {
     const QString name = name_of(format);
-    const QString chosen = QFileDialog::getSaveFileName(this, tr("Export charts"), "curves." + name.toLower(),
-                                                        QStringLiteral("%1 (*.%2)").arg(name, name.toLower()));
+    const QString chosen = ask_where_to_save(this, tr("Export charts"), "curves." + name.toLower(),
+                                             QStringLiteral("%1 (*.%2)").arg(name, name.toLower()));
     if (!chosen.isEmpty()) export_curves(curves, format, chosen);
 }
 
@@ -164,13 +163,13 @@ void MainWindow::make_export_menu(QMenu& file) {
                 banner_->show_message(tr("There is no run to export: launch one first"));
                 return;
             }
-            const QString chosen = QFileDialog::getSaveFileName(
-                this, tr("Export run %1").arg(run), QStringLiteral("run-%1-%2").arg(run).arg(f.name), tr(f.filter));
+            const QString chosen = ask_where_to_save(this, tr("Export run %1").arg(run),
+                                                     QStringLiteral("run-%1-%2").arg(run).arg(f.name), tr(f.filter));
             if (!chosen.isEmpty()) export_run(run, f.format, chosen.toStdString());
         });
     add_action(file, tr("Report of the selected runs…"), {}, [this] { ask_report(); });
     add_action(file, tr("Export picture of the view…"), {}, [this] {
-        const QString chosen = QFileDialog::getSaveFileName(this, tr("Export picture"), "view.png", tr("PNG (*.png)"));
+        const QString chosen = ask_where_to_save(this, tr("Export picture"), "view.png", tr("PNG (*.png)"));
         if (!chosen.isEmpty()) export_picture(chosen);
     });
 }

@@ -4,7 +4,6 @@
 #include <QCloseEvent>
 #include <QFile>
 #include <QDropEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QMimeData>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "core/experiment/io.h"
+#include "views/theme/file_dialogs.h"
 #include "views/theme/words.h"
 #include "views/topology/shapes.h"
 #include "views/window/main_window.h"
@@ -127,13 +127,8 @@ bool MainWindow::save() { return document_.file().empty() ? save_as() : write_to
 bool MainWindow::save_as() {
     const QString start = document_.file().empty() ? QString::fromStdString(document_.experiment().name) + ".json"
                                                    : QString::fromStdString(document_.file().string());
-    // With its ending, which the dialog adds before it asks whether to replace a file.
-    QFileDialog dialog(this, tr("Save experiment"), QFileInfo(start).path(), tr("Experiments (*.json)"));
-    dialog.setAcceptMode(QFileDialog::AcceptSave);
-    dialog.setFileMode(QFileDialog::AnyFile);
-    dialog.setDefaultSuffix("json");
-    dialog.selectFile(QFileInfo(start).fileName());
-    return dialog.exec() == QDialog::Accepted && write_to(dialog.selectedFiles().front().toStdString());
+    const QString chosen = ask_where_to_save(this, tr("Save experiment"), start, tr("Experiments (*.json)"));
+    return !chosen.isEmpty() && write_to(chosen.toStdString());
 }
 
 bool MainWindow::may_lose_document() {

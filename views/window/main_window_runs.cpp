@@ -64,7 +64,7 @@ void MainWindow::follow_runs() {
     follow_pause(run);
     progress_->setVisible(run != nullptr || prober_.is_measuring());
     bar_->set_extend(run != nullptr);
-    bar_->set_stop(run != nullptr || launch_when_planned_ || prober_.is_measuring());
+    bar_->set_stop(run != nullptr || launch_when_planned_ || launcher_.is_starting() || prober_.is_measuring());
     if (run != nullptr) {
         progress_->setMaximum(std::max(run->iterations, 1));
         progress_->setValue(run->iterations_done);
@@ -228,11 +228,21 @@ void MainWindow::launch() {
     // What is seen is what is launched: a search that goes on is waited for.
     launch_when_planned_ = plans_.is_busy();
     if (launch_when_planned_) {
+        acts_before_run_ = input_.acts();
         follow_runs();
         return;
     }
     recovery_.write();
     launcher_.launch(document_, plans_.ready());
+}
+
+/// Who did something else since the run was asked for is not taken from it.
+void MainWindow::show_begun(RunId run) {
+    const bool waits = std::exchange(acts_before_run_, std::nullopt).value_or(input_.acts()) == input_.acts();
+    watch_->show_run(run);
+    if (waits) return show_workspace(watch);
+    if (pages_->currentIndex() != watch)
+        banner_->show_message(tr("Run %1 has begun").arg(run), {{tr("Watch it"), [this] { show_workspace(watch); }}});
 }
 
 void MainWindow::measure() {

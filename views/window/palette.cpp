@@ -128,7 +128,21 @@ void Palette::add_devices() {
     layout()->addWidget(devices_);
 }
 
+std::vector<std::pair<QString, QString>> Palette::templates() {
+    return {{tr("Quick start"), "quick-start"},
+            {tr("Empty"), {}},
+            {tr("Quick start, charged ring"), "charged-ring"},
+            {tr("Quick start, rounded gradients"), "rounded-gradients"},
+            {tr("Quick start with churn"), "churn"},
+            {tr("One cluster"), "single-cluster"},
+            {tr("Authors' 18 nodes"), "authors-18"},
+            {tr("Authors' 20 nodes"), "authors-20"},
+            {tr("Authors' 42 nodes"), "authors-42"}};
+}
+
+/// The first two have buttons, the others a menu.
 void Palette::add_templates() {
+    constexpr std::ptrdiff_t buttons = 2;
     connect(add_button(tr("Quick start"), tr("Opens a copy of quick-start.json: 20 nodes in 12 places of the world")),
             &QPushButton::clicked, this, [this] { Q_EMIT template_requested("quick-start"); });
     connect(add_button(tr("Empty"), tr("An empty canvas")), &QPushButton::clicked, this,
@@ -137,14 +151,8 @@ void Palette::add_templates() {
     more->setObjectName("more_templates");
     auto* menu = new QMenu(more);
     menu->setToolTipsVisible(true);
-    const std::pair<QString, QString> bundled[] = {{tr("Quick start, charged ring"), "charged-ring"},
-                                                   {tr("Quick start, rounded gradients"), "rounded-gradients"},
-                                                   {tr("Quick start with churn"), "churn"},
-                                                   {tr("One cluster"), "single-cluster"},
-                                                   {tr("Authors' 18 nodes"), "authors-18"},
-                                                   {tr("Authors' 20 nodes"), "authors-20"},
-                                                   {tr("Authors' 42 nodes"), "authors-42"}};
-    for (const auto& [words, name] : bundled) {
+    const auto all = templates();
+    for (const auto& [words, name] : std::vector(all.begin() + buttons, all.end())) {
         auto* entry = menu->addAction(words);
         entry->setToolTip(tr("Opens a copy of %1.json").arg(name));
         connect(entry, &QAction::triggered, this, [this, n = name] { Q_EMIT template_requested(n); });

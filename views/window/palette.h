@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <utility>
+#include <vector>
+
 #include <QListWidget>
 #include <QPushButton>
 #include <QSpinBox>
@@ -21,6 +24,8 @@ public:
     Palette(const Document& document, TopologyView& canvas, QWidget* parent = nullptr);
     QPushButton& measure_button() { return *measure_; }
     QListWidget& devices() { return *devices_; }
+    /// What an experiment can start from, in words, with what `template_requested` calls it.
+    static std::vector<std::pair<QString, QString>> templates();
 
 Q_SIGNALS:
     /// A bundled experiment by its name; empty: an empty canvas.
