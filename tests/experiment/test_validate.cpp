@@ -42,6 +42,12 @@ const std::vector<Case>& faulty() {
          [](Experiment& e) { e.data = {.source = DataSource::tokens, .path = "a.bin", .tokenizer = "t.model"}; }},
         {"lines without a member", "/data/text_field",
          [](Experiment& e) { e.data = {.source = DataSource::jsonl, .path = "a.jsonl", .text_field = ""}; }},
+        {"a rank that is not there", "/topology/nodes/1/rank",
+         [](Experiment& e) {
+             e.execution = {.clock = Clock::wall, .transport = Transport::gloo, .ranks = 2};
+             e.topology.nodes[0].rank = 1;
+             e.topology.nodes[1].rank = 2;
+         }},
         {"too few kinds for bytes", "/model/vocabulary", [](Experiment& e) { e.model.vocabulary = 200; }},
         {"no nodes", "/topology/nodes", [](Experiment& e) { e.topology.nodes.clear(); }},
         {"node named twice", "/topology/nodes/1/id", [](Experiment& e) { e.topology.nodes[1].id = "a"; }},
