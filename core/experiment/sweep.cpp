@@ -104,6 +104,7 @@ std::vector<Settings> drawn(const Json& document, const SweepRequest& request) {
     return all;
 }
 
+/// Each once: what is there twice would train the same again.
 std::vector<Settings> combined(const SweepRequest& request) {
     std::vector<Settings> all(1);
     for (const auto& axis : request.axes) {
@@ -119,6 +120,8 @@ std::vector<Settings> combined(const SweepRequest& request) {
             }
         all = std::move(next);
     }
+    std::set<Settings> seen;
+    std::erase_if(all, [&](const Settings& one) { return !seen.insert(one).second; });
     return all;
 }
 

@@ -86,6 +86,12 @@ private Q_SLOTS:
                 QCOMPARE(trains_alike(points[i].experiment, points[k].experiment), i == k);
     }
 
+    /// A value given twice is no second seed.
+    void a_grid_has_each_combination_once() {
+        const auto points = points_of({"pipeline.skip_ratio=0,0.25,0.250", "pipeline.planner=gpipe,1f1b,gpipe"}, 2);
+        QCOMPARE(points.size(), 8U);
+    }
+
     void draws_are_random_and_repeat() {
         const auto points = points_of({"training.learning_rate=log:1e-4..1e-2", "training.iterations=5..50"}, 1, 40);
         QCOMPARE(points.size(), 40U);
