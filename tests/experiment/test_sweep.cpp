@@ -126,6 +126,9 @@ private Q_SLOTS:
         QVERIFY(has(refusal([] { points_of({"nothing.there=1"}); }), "nothing.there"));
         QVERIFY(has(refusal([] { points_of({"topology.nodes.99.rank=1"}); }), "names no part"));
         QVERIFY(has(refusal([] { points_of({"topology.nodes.99=1"}); }), "They count from 0"));
+        for (const int draws : {0, 2})
+            QVERIFY(has(refusal([&] { points_of({"topology.nodes.99999999999999999999=1"}, 1, draws); }),
+                        "They count from 0"));
         QVERIFY(has(refusal([] { points_of({"pipeline.skip_ratio=0..0.5"}); }), "--draws"));
         QVERIFY(has(refusal([] { points_of({"seed=1,2"}, 2); }), "the seed varies already"));
         std::string many = "seed=1";
