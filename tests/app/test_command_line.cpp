@@ -137,6 +137,21 @@ private Q_SLOTS:
         }
     }
 
+    void all_tokens_are_told() {
+        const auto priced = tiny("priced.json", [](QJsonObject& d) {
+            d["prices"] = QJsonObject{{"tokens", 1e6}, {"node_hour", 3.6}};
+        });
+        const auto row = run({"plan", priced, "--json"}).array()[0].toObject();
+        const auto all = row["budget"].toObject();
+        QVERIFY(all["iterations"].toDouble() > 1 && all["price"].toDouble() > 0);
+        QVERIFY(
+            std::abs(all["seconds"].toDouble() / (all["iterations"].toDouble() * row["iteration_seconds"].toDouble()) -
+                     1) < 1e-12);
+        const auto words = run({"plan", priced});
+        QVERIFY2(words.out.contains("all tokens take ") && words.out.contains(", and cost "), words.out);
+        QVERIFY(!run({"plan", tiny("free.json")}).out.contains("all tokens"));
+    }
+
     void bad_input_is_told_with_a_remedy() {
         QCOMPARE(run({"validate", file("nowhere.json")}).exit_code, 2);
         QCOMPARE(run({"plan", write("broken.json", "{\"format\": 1,")}).exit_code, 2);
