@@ -137,6 +137,18 @@ private Q_SLOTS:
         }
     }
 
+    void what_cannot_be_said_is_an_error() {
+        for (const char* lost : {">/dev/full", ">&-"})
+            for (const char* verb : {"planners", "runs", "--help"}) {
+                QProcess process;
+                process.start("sh",
+                              {"-c", QString("exec %1 %2 --db %3 %4").arg(program, verb, file("lost.sqlite"), lost)});
+                QVERIFY(process.waitForFinished(20'000));
+                QCOMPARE(process.exitCode(), 1);
+                QVERIFY(process.readAllStandardError().contains("standard output"));
+            }
+    }
+
     void all_tokens_are_told() {
         const auto priced = tiny("priced.json", [](QJsonObject& d) {
             d["prices"] = QJsonObject{{"tokens", 1e6}, {"node_hour", 3.6}};
