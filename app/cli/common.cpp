@@ -129,11 +129,11 @@ Experiment to_be_stored(const Experiment& experiment, const std::filesystem::pat
     return folder_of(from) == folder_of(to) ? experiment : with_absolute_paths(experiment, folder_of(from));
 }
 
-const Planner& find_planner(const PlannerRegistry& planners, const std::string& name) {
+const Planner& find_planner(const PlannerRegistry& planners, const std::string& name, const std::string& at) {
     if (const auto* planner = planners.find(name)) return *planner;
     std::string names;
     for (const auto& planner : planners.all()) names += (names.empty() ? "" : ", ") + planner->name();
-    throw InputError("--planner", fmt::format("there is no planner \"{}\"", name), "", "Choose one of: " + names);
+    throw InputError(at, fmt::format("there is no planner \"{}\"", name), "", "Choose one of: " + names);
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {

@@ -81,8 +81,9 @@ void add_seed_option(CLI::App& verb, std::optional<std::uint64_t>& seed, const s
 /// The option --model.
 void add_model_option(CLI::App& verb, std::string& model);
 
-/// Planner of that name; throws InputError with the names there are.
-const Planner& find_planner(const PlannerRegistry& planners, const std::string& name);
+/// Planner of that name; throws InputError `at` where it was named, with the names there are.
+const Planner& find_planner(const PlannerRegistry& planners, const std::string& name,
+                            const std::string& at = "--planner");
 
 /// Text in columns: the first left-aligned, the others right-aligned.
 std::string table(const std::vector<std::vector<std::string>>& rows);

@@ -137,6 +137,19 @@ private Q_SLOTS:
         }
     }
 
+    /// What `plan` and `run` refuse.
+    void validate_refuses_what_cannot_run() {
+        const auto unknown =
+            run({"validate", tiny("psychic.json", [](QJsonObject& d) { set(d, "pipeline", "planner", "psychic"); })});
+        QCOMPARE(unknown.exit_code, 2);
+        QVERIFY2(unknown.error.contains("/pipeline/planner") && unknown.error.contains("skippipe-joint"),
+                 unknown.error);
+        QVERIFY2(unknown.out.contains(": 1 error\n"), unknown.out);
+        const auto rare = run({"run", tiny("rare.json"), "--checkpoint-every", "2000000000"});
+        QCOMPARE(rare.exit_code, 2);
+        QVERIFY2(rare.error.contains("/training/checkpoint_every"), rare.error);
+    }
+
     void what_cannot_be_said_is_an_error() {
         for (const char* lost : {">/dev/full", ">&-"})
             for (const char* verb : {"planners", "runs", "--help"}) {
