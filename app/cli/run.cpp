@@ -190,6 +190,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     job.problem = make_problem(job.experiment);
     job.record = context.record;
     job.base_dir = std::filesystem::absolute(options.file).parent_path();
+    job.experiment = with_absolute_paths(std::move(job.experiment), job.base_dir);
     require_files(job.experiment, job.base_dir);
     if (job.experiment.execution.compute == Compute::torch) prepare_text(job, !context.json);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;

@@ -67,6 +67,7 @@ std::optional<SweepAxis::Range> read_range(const std::string& text, const std::s
         return std::nullopt;
     }
     const auto low = value_of_text(numbers.substr(0, dots)), high = value_of_text(numbers.substr(dots + 2));
+    if (!low.is_number() && !range.logarithmic) return std::nullopt;  // "../corpus.txt"
     if (!low.is_number() || !high.is_number()) refuse_axis(text, "has no numbers beside ..", "Write it as 0..0.5");
     range.low = low;
     range.high = high;

@@ -46,10 +46,13 @@ private Q_SLOTS:
         QCOMPARE(axis.values,
                  (std::vector<nlohmann::ordered_json>{"gpipe", "a,b", nlohmann::ordered_json::array({1, 2}), 0.25}));
         QCOMPARE(parse_axis("x= gpipe , 1f1b").values, (std::vector<nlohmann::ordered_json>{"gpipe", "1f1b"}));
+        QCOMPARE(parse_axis("data.path=../a.txt,b.txt").values,
+                 (std::vector<nlohmann::ordered_json>{"../a.txt", "b.txt"}));
         const auto range = parse_axis("training.learning_rate=log:1e-4..1e-2");
         QCOMPARE(parse_axis("/pipeline/skip_ratio=0").field, std::string("pipeline.skip_ratio"));
         QVERIFY(range.range && range.range->logarithmic && range.range->low == 1e-4 && range.range->high == 1e-2);
-        for (const char* wrong : {"planner", "=3", "x=", "x=1,,2", "x=a..b", "x=2..1", "x=log:0..1", "x=log:3"})
+        for (const char* wrong :
+             {"planner", "=3", "x=", "x=1,,2", "x=1..b", "x=2..1", "x=log:0..1", "x=log:3", "x=log:a..1"})
             QVERIFY2(QString::fromStdString(refusal([&] { parse_axis(wrong); })).startsWith("--vary"), wrong);
     }
 
