@@ -567,6 +567,8 @@ private Q_SLOTS:
         const auto one = run({"torture", "--seed", "7"});
         QCOMPARE(one.exit_code, 0);
         QVERIFY2(one.out.startsWith("seed 7: ") && one.out.contains("fine: "), one.out);
+        const auto json = run({"torture", "--seed", "7", "--json"}).object();
+        QVERIFY(json["seed"].toInt() == 7 && json["fault"].toString().isEmpty() && json["redone"].isDouble());
         QCOMPARE(run({"torture", "--seeds", "0"}).exit_code, 2);
     }
 };
