@@ -106,8 +106,7 @@ CLI::Validator number_between(double least, double most) {
 }
 
 void add_seed_option(CLI::App& verb, std::optional<std::uint64_t>& seed, const std::string& words) {
-    constexpr std::uint64_t most = 9'007'199'254'740'991;  // of the document's
-    verb.add_option("--seed", seed, words)->check(CLI::Range(std::uint64_t{0}, most));
+    verb.add_option("--seed", seed, words)->check(CLI::Range(std::uint64_t{0}, most_seed));
 }
 
 void add_model_option(CLI::App& verb, std::string& model) {

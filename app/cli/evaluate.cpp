@@ -399,7 +399,9 @@ void add_evaluate(CLI::App& app, Context& context) {
                      "Sets evaluated of a size; all where there are no more, else drawn by the seed")
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));
-    verb->add_option("--seed", options->seed, "Seed of what is drawn")->capture_default_str();
+    verb->add_option("--seed", options->seed, "Seed of what is drawn")
+        ->check(CLI::Range(std::uint64_t{0}, most_seed))
+        ->capture_default_str();
     verb->add_option("--windows", options->windows,
                      "Held-out windows instead of the experiment's (data.validation_samples)")
         ->check(CLI::Range(1, 100'000'000));
