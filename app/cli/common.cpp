@@ -106,8 +106,7 @@ CLI::Validator number_between(double least, double most) {
 }
 
 void add_seed_option(CLI::App& verb, std::optional<std::uint64_t>& seed, const std::string& words) {
-    constexpr std::uint64_t most = 9'007'199'254'740'991;  // of the document's
-    verb.add_option("--seed", seed, words)->check(CLI::Range(std::uint64_t{0}, most));
+    verb.add_option("--seed", seed, words)->check(CLI::Range(std::uint64_t{0}, most_seed));
 }
 
 void add_model_option(CLI::App& verb, std::string& model) {
@@ -129,11 +128,11 @@ Experiment to_be_stored(const Experiment& experiment, const std::filesystem::pat
     return folder_of(from) == folder_of(to) ? experiment : with_absolute_paths(experiment, folder_of(from));
 }
 
-const Planner& find_planner(const PlannerRegistry& planners, const std::string& name) {
+const Planner& find_planner(const PlannerRegistry& planners, const std::string& name, const std::string& at) {
     if (const auto* planner = planners.find(name)) return *planner;
     std::string names;
     for (const auto& planner : planners.all()) names += (names.empty() ? "" : ", ") + planner->name();
-    throw InputError("--planner", fmt::format("there is no planner \"{}\"", name), "", "Choose one of: " + names);
+    throw InputError(at, fmt::format("there is no planner \"{}\"", name), "", "Choose one of: " + names);
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {

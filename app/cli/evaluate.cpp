@@ -16,6 +16,7 @@
 #include "core/analysis/omissions.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
+#include "core/experiment/paths.h"
 #include "core/record/checkpoints.h"
 #include "core/run/checkpoint_store.h"
 #include "core/run/worker_group.h"
@@ -100,6 +101,16 @@ void take_checkpoint(Reader& reader, const std::filesystem::path& record, const 
             subject.recorded_loss = metric.value;
 }
 
+/// Files that lie in another folder now have their names there.
+void name_alone(DataSpec& data) {
+    const auto shorten = [](std::string& path) {
+        if (path.starts_with('/')) path = std::filesystem::path(path).filename().string();
+    };
+    shorten(data.path);
+    shorten(data.tokenizer);
+    for (auto& file : data.files) shorten(file.path);
+}
+
 /// One process computes it all, whatever the run was made of.
 Subject subject_of(Reader& reader, const Context& context, const std::string& name, const std::string& weights,
                    const char* option, const EvaluateOptions& options) {
@@ -111,6 +122,7 @@ Subject subject_of(Reader& reader, const Context& context, const std::string& na
                          "its experiment says compute: cost, so it has no weights",
                          "Evaluate a run that trained (execution.compute: torch)");
     experiment.training.initial_weights.clear();
+    if (!options.base_dir.empty()) name_alone(experiment.data);
     if (weights.empty()) {
         take_checkpoint(reader, context.record, option, subject);
     } else {
@@ -328,7 +340,8 @@ nlohmann::ordered_json result_json(const Result& result) {
 
 /// Nothing but the training is to differ between a run and its twin.
 void require_comparable(const Subject& a, const Subject& b) {
-    const auto &x = a.frozen.experiment, &y = b.frozen.experiment;
+    const auto x = with_absolute_paths(a.frozen.experiment, a.base_dir);
+    const auto y = with_absolute_paths(b.frozen.experiment, b.base_dir);
     const auto refuse = [&](const char* what, const char* why) {
         throw InputError("--beside", fmt::format("run {} has {} than run {}", b.run.id, what, a.run.id), why,
                          "Choose a run of the same model and data, trained otherwise");
@@ -386,15 +399,19 @@ void add_evaluate(CLI::App& app, Context& context) {
                      "Sets evaluated of a size; all where there are no more, else drawn by the seed")
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));
-    verb->add_option("--seed", options->seed, "Seed of what is drawn")->capture_default_str();
+    verb->add_option("--seed", options->seed, "Seed of what is drawn")
+        ->check(CLI::Range(std::uint64_t{0}, most_seed))
+        ->capture_default_str();
     verb->add_option("--windows", options->windows,
                      "Held-out windows instead of the experiment's (data.validation_samples)")
         ->check(CLI::Range(1, 100'000'000));
     verb->add_option("--beside", options->beside, "A second run to evaluate alike: its twin with the full pipeline");
     verb->add_option("--beside-weights", options->beside_weights,
                      "The weights of that run; default: its newest checkpoint");
-    verb->add_option("--base-dir", options->base_dir,
-                     "Where relative paths of the runs' data start; default: as its checkpoint says, else here");
+    verb->add_option(
+        "--base-dir", options->base_dir,
+        "The folder that has the runs' data now, by relative paths or else by their files' names; default: "
+        "where they were");
     verb->add_option("--threads", options->threads, "Workers; default: one a core; never changes the losses")
         ->check(CLI::Range(1, 1024));
     verb->add_flag("--progress", options->progress,

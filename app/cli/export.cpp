@@ -88,6 +88,12 @@ void export_run(const ExportOptions& options, Context& context) {
     Reader reader(context.record);
     const auto info = find_run(reader, options.run);
     const auto frozen = read_frozen(reader, info.id);
+    if (options.format == "plan" && info.first_iteration > 0)
+        report({{"RUN", fmt::format("run {} is a fork and begins in the middle of another run", info.id),
+                 "the file begins at the first iteration",
+                 fmt::format("`skippipe report {} -o run.html` says how to repeat it", info.id),
+                 Fault::Severity::warning}},
+               false);
     if (options.format == "plan") return write_out(options, info.id, plan_text(frozen), context);
     if (options.format == "csv" && options.what == "metrics")
         return write_out(options, info.id, metrics_text(reader, info.id, options.iteration), context);

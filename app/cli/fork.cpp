@@ -13,6 +13,7 @@
 #include "app/cli/train_job.h"
 #include "core/device/nccl_api.h"
 #include "core/experiment/io.h"
+#include "core/experiment/paths.h"
 #include "core/experiment/set_field.h"
 
 namespace skippipe::cli {
@@ -124,6 +125,7 @@ void fork(const ForkOptions& options, Context& context) {
     job.record = context.record;
     job.base_dir = options.file.empty() ? std::filesystem::path(from.manifest.base_dir)
                                         : std::filesystem::absolute(options.file).parent_path();
+    job.experiment = with_absolute_paths(std::move(job.experiment), job.base_dir);
     require_files(job.experiment, job.base_dir);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
     job.plan = plan_for(job, from, old, was, options, context);

@@ -2,12 +2,27 @@
 #include <exception>
 #include <iostream>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "app/cli/verbs.h"
 #include "core/base/build_info.h"
 #include "plugins/planners/all.h"
 
-int main(int argc, char** argv) {
-    using namespace skippipe;
+namespace {
+
+using namespace skippipe;
+
+/// What is said where standard output is closed must fail, not land in the next file that is opened.
+void hold_standard_output() {
+    if (::fcntl(STDOUT_FILENO, F_GETFD) >= 0) return;
+    const int full = ::open("/dev/full", O_WRONLY);
+    if (full < 0 || full == STDOUT_FILENO) return;
+    ::dup2(full, STDOUT_FILENO);
+    ::close(full);
+}
+
+int run_verb(int argc, char** argv) {
     PlannerRegistry planners;
     register_planners(planners);
     cli::Context context{planners, false, default_record_path()};
@@ -46,4 +61,14 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << error.what() << '\n';
         return cli::run_failed;
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    hold_standard_output();
+    const int code = run_verb(argc, argv);
+    if (code != cli::fine || std::cout.flush()) return code;
+    std::cerr << "error: what was to be said cannot be written to standard output\n";
+    return cli::run_failed;
 }

@@ -10,6 +10,7 @@
 #include "app/cli/jitter.h"
 #include "app/cli/planning.h"
 #include "app/cli/verbs.h"
+#include "core/analysis/price.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
 
@@ -63,11 +64,25 @@ struct Row {
     std::optional<Accounting> account;
     std::optional<Explained> explained;
     std::vector<int> blocks;  ///< of each stage, where they are planned
+    std::optional<BudgetPrice> budget{};
 };
+
+/// What all tokens of the experiment take and cost, where it says how many and the plan comes to its end.
+std::optional<BudgetPrice> budget(const Experiment& experiment, const std::optional<Accounting>& account) {
+    if (!account || experiment.prices.tokens <= 0) return std::nullopt;
+    return budget_of(experiment, account->network_s, {account->money.value_or(0), 0});
+}
+
+std::string budget_text(const BudgetPrice& budget) {
+    return fmt::format("all tokens take {:.0f} iterations, {}{}", budget.iterations, format_seconds(budget.seconds),
+                       budget.price > 0 ? ", and cost " + format_number(budget.price) : std::string{});
+}
 
 nlohmann::ordered_json row_json(const Row& row, const Problem& problem) {
     auto json = to_json(row.score, row.account);
     if (!row.blocks.empty()) json["blocks"] = row.blocks;
+    if (const auto& all = row.budget)
+        json["budget"] = {{"iterations", all->iterations}, {"seconds", all->seconds}, {"price", all->price}};
     if (row.explained) json["explanation"] = to_json(row.explained->why, problem);
     return json;
 }
@@ -86,11 +101,12 @@ void print(const std::vector<Row>& rows, bool json, const Problem& problem) {
     if (with_jitter) insert_before_last(lines.front(), jitter_headings());
     for (const auto& row : rows) lines.push_back(row_of(row.score, with_jitter));
     std::cout << table(lines);
-    for (const auto& [score, account, explained, blocks] : rows) {
+    for (const auto& [score, account, explained, blocks, budget] : rows) {
         for (const auto& violation : score.violations) std::cout << score.planner << ": " << violation << '\n';
         if (!score.note.empty()) std::cout << score.planner << ": " << score.note << '\n';
         if (!blocks.empty())
             std::cout << fmt::format("{}: blocks of the stages {}\n", score.planner, fmt::join(blocks, " "));
+        if (budget) std::cout << fmt::format("{}: {}\n", score.planner, budget_text(*budget));
     }
     for (const auto& row : rows)
         if (row.explained) std::cout << explanation_text(row.explained->why, problem, row.explained->plan);
@@ -144,10 +160,9 @@ void make_plans(const PlanOptions& options, Context& context) {
     for (const auto* planner : chosen) {
         try {
             const auto plan = make_plan(*planner, problem, request, !context.json);
-            rows.push_back({score(problem, plan),
-                            account_plan(experiment.model, problem, plan),
-                            {},
-                            planned_blocks(problem, plan)});
+            auto account = account_plan(experiment, problem, plan);
+            const auto all_tokens = budget(experiment, account);
+            rows.push_back({score(problem, plan), std::move(account), {}, planned_blocks(problem, plan), all_tokens});
             Score& scored = rows.back().score;
             if (jitter)
                 add_jitter(problem, plan, *jitter, options.jitter.samples, request.seed, request.threads, scored);
@@ -183,8 +198,9 @@ void score_plan(const PlanOptions& options, Context& context) {
     if (!plan.experiment_hash.empty() && plan.experiment_hash != problem.experiment_hash)
         std::cerr << "note: the plan was made for another experiment (" << plan.experiment_hash << ", this is "
                   << problem.experiment_hash << ")\n";
-    Row row{score(problem, plan), account_plan(experiment.model, problem, plan),
-            explain_where_asked(options, problem, plan), planned_blocks(problem, plan)};
+    Row row{score(problem, plan), account_plan(experiment, problem, plan), explain_where_asked(options, problem, plan),
+            planned_blocks(problem, plan)};
+    row.budget = budget(experiment, row.account);
     const auto request = plan_request(experiment, options.threads);
     if (jitter)
         add_jitter(problem, plan, *jitter, options.jitter.samples, options.seed.value_or(request.seed), request.threads,

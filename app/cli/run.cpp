@@ -18,7 +18,7 @@
 #include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
 #include "core/experiment/io.h"
-#include "core/experiment/validate.h"
+#include "core/experiment/paths.h"
 #include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
 #include "core/run/coordinator.h"
@@ -80,7 +80,7 @@ Experiment experiment_of(const nlohmann::ordered_json& json, const std::string& 
 
 /// What options changed is a document still: nobody could read the run's frozen experiment again otherwise.
 void require_valid(const Experiment& experiment) {
-    auto faults = validate(experiment);
+    auto faults = parse_experiment(to_json(experiment)).faults;  // ranges too
     std::erase_if(faults, [](const Fault& fault) { return fault.severity != Fault::Severity::error; });
     if (!faults.empty()) throw InputError(std::move(faults));
 }
@@ -190,6 +190,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     job.problem = make_problem(job.experiment);
     job.record = context.record;
     job.base_dir = std::filesystem::absolute(options.file).parent_path();
+    job.experiment = with_absolute_paths(std::move(job.experiment), job.base_dir);
     require_files(job.experiment, job.base_dir);
     if (job.experiment.execution.compute == Compute::torch) prepare_text(job, !context.json);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;

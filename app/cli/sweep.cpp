@@ -27,12 +27,14 @@ struct SweepOptions {
 };
 
 std::vector<SweepPoint> points_of(const SweepOptions& options) {
-    auto experiment = with_absolute_paths(read_experiment(options.file, options.model),
-                                          std::filesystem::absolute(options.file).parent_path());
+    auto experiment = read_experiment(options.file, options.model);
     if (options.iterations >= 0) experiment.training.iterations = options.iterations;
     SweepRequest request{{}, options.seeds, options.draws, options.draw_seed};
     for (const auto& text : options.axes) request.axes.push_back(parse_axis(text));
-    return sweep_points(experiment, request);
+    auto points = sweep_points(experiment, request);
+    const auto folder = std::filesystem::absolute(options.file).parent_path();
+    for (auto& point : points) point.experiment = with_absolute_paths(std::move(point.experiment), folder);
+    return points;
 }
 
 /// "3.0561 +/- 0.0120": mean and standard deviation over the seeds.

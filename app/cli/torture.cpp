@@ -73,17 +73,23 @@ void repeat(const TortureOptions& options, Context& context) {
     if (!options.losses.empty()) part.disturbances = options.losses;
     if (options.calm) part.disturbances.clear();
     part.microbatches = options.microbatches;
-    std::cout << fmt::format("seed {}: ", part.seed);
-    if (options.training)
-        tell(torture_document(part));
-    else
-        tell(torture_scene(part));
+    if (!context.json) std::cout << fmt::format("seed {}: ", part.seed);
+    if (!context.json && options.training) tell(torture_document(part));
+    if (!context.json && !options.training) tell(torture_scene(part));
     const auto outcome = torture_one(part);
-    std::cout << (outcome.fault.empty()
-                      ? fmt::format("fine: {} recoveries, {} operations run again{}\n", outcome.recoveries,
-                                    outcome.redone, outcome.abandoned ? "; there was no way on" : "")
-                      : "fault: " + outcome.fault + "\n");
     if (!outcome.fault.empty()) context.exit_code = run_failed;
+    if (context.json)
+        std::cout << json_line({{"seed", part.seed},
+                                {"recoveries", outcome.recoveries},
+                                {"redone", outcome.redone},
+                                {"abandoned", outcome.abandoned},
+                                {"fault", outcome.fault}})
+                  << '\n';
+    else
+        std::cout << (outcome.fault.empty()
+                          ? fmt::format("fine: {} recoveries, {} operations run again{}\n", outcome.recoveries,
+                                        outcome.redone, outcome.abandoned ? "; there was no way on" : "")
+                          : "fault: " + outcome.fault + "\n");
 }
 
 void torture_all(const TortureOptions& options, Context& context) {

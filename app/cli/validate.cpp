@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -12,11 +13,31 @@ namespace skippipe::cli {
 
 namespace {
 
+Faults planner_faults(const Experiment& experiment, const Context& context) {
+    try {
+        find_planner(context.planners, experiment.pipeline.planner, "/pipeline/planner");
+        return {};
+    } catch (const InputError& error) {
+        return error.faults();
+    }
+}
+
+/// "2 errors, 1 warning".
+std::string counts_of(const Faults& faults) {
+    const auto errors = std::count_if(faults.begin(), faults.end(),
+                                      [](const Fault& fault) { return fault.severity == Fault::Severity::error; });
+    const auto warnings = static_cast<std::ptrdiff_t>(faults.size()) - errors;
+    auto text = fmt::format("{} error{}", errors, errors == 1 ? "" : "s");
+    if (warnings > 0) text += fmt::format(", {} warning{}", warnings, warnings == 1 ? "" : "s");
+    return text;
+}
+
 void validate_file(const std::filesystem::path& file, const std::string& model, Context& context) {
     auto parsed = load_with_model(file, model);
     if (!has_errors(parsed.faults)) {
-        const auto found = file_faults(parsed.experiment, std::filesystem::absolute(file).parent_path());
-        parsed.faults.insert(parsed.faults.end(), found.begin(), found.end());
+        for (const auto& found : {planner_faults(parsed.experiment, context),
+                                  file_faults(parsed.experiment, std::filesystem::absolute(file).parent_path())})
+            parsed.faults.insert(parsed.faults.end(), found.begin(), found.end());
     }
     const bool valid = !has_errors(parsed.faults);
     context.exit_code = valid ? fine : bad_input;
@@ -27,8 +48,7 @@ void validate_file(const std::filesystem::path& file, const std::string& model, 
     report(parsed.faults, false);
     const auto& e = parsed.experiment;
     if (!valid) {
-        std::cout << fmt::format("{}: {} fault{}\n", file.string(), parsed.faults.size(),
-                                 parsed.faults.size() == 1 ? "" : "s");
+        std::cout << fmt::format("{}: {}\n", file.string(), counts_of(parsed.faults));
         return;
     }
     const int p = path_length(e.pipeline.stages, e.pipeline.skip_ratio);

@@ -76,13 +76,16 @@ ParsedExperiment load_with_model(const std::filesystem::path& file, const std::s
 nlohmann::ordered_json with_model(nlohmann::ordered_json json, const std::string& model);
 /// Such numbers alone: CLI::Range lets pass what is none ("nan").
 CLI::Validator number_between(double least, double most);
+/// The largest seed: of a document's, the largest that every JSON reader keeps.
+inline constexpr std::uint64_t most_seed = 9'007'199'254'740'991;
 /// The option --seed: what a document may have as one.
 void add_seed_option(CLI::App& verb, std::optional<std::uint64_t>& seed, const std::string& words);
 /// The option --model.
 void add_model_option(CLI::App& verb, std::string& model);
 
-/// Planner of that name; throws InputError with the names there are.
-const Planner& find_planner(const PlannerRegistry& planners, const std::string& name);
+/// Planner of that name; throws InputError `at` where it was named, with the names there are.
+const Planner& find_planner(const PlannerRegistry& planners, const std::string& name,
+                            const std::string& at = "--planner");
 
 /// Text in columns: the first left-aligned, the others right-aligned.
 std::string table(const std::vector<std::vector<std::string>>& rows);

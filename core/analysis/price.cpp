@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string>
 #include <unordered_map>
 
 #include "core/analysis/accounting.h"
+#include "core/experiment/counts.h"
 
 namespace skippipe {
 namespace {
@@ -51,10 +51,8 @@ IterationPrice price_of(const Experiment& experiment, const Problem& problem, co
 }
 
 BudgetPrice budget_of(const Experiment& experiment, double iteration_s, const IterationPrice& price) {
-    const auto& pipeline = experiment.pipeline;
-    const auto& sizes = pipeline.microbatch_sizes;
-    const double samples = sizes.empty() ? double(pipeline.microbatches) * pipeline.microbatch_samples
-                                         : std::accumulate(sizes.begin(), sizes.end(), 0.0);
+    double samples = 0;
+    for (int m = 0; m < experiment.pipeline.microbatches; ++m) samples += samples_of(experiment.pipeline, m);
     const double tokens = samples * experiment.model.sequence;
     if (experiment.prices.tokens <= 0 || tokens <= 0) return {};
     const double iterations = std::ceil(experiment.prices.tokens / tokens);

@@ -194,25 +194,35 @@ private:
 
     void differences() {
         if (runs_.size() < 2) return;
+        add("<h2>What was different</h2>\n");
         std::vector<Json> documents;
-        for (std::size_t i = 0; i < runs_.size(); ++i)
-            documents.push_back(comparable_document(runs_[i].experiment_json, experiments_[i]));
         std::vector<const Plan*> plans;
-        for (const auto& run : runs_) plans.push_back(&run.plan);
+        std::vector<std::size_t> read;  // which runs' they are
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            auto document = comparable_document(runs_[i].experiment_json, experiments_[i]);
+            if (!document.is_object()) {
+                add("<p>Run {} is left out: its experiment cannot be read.</p>\n", runs_[i].info.id);
+                continue;
+            }
+            documents.push_back(std::move(document));
+            plans.push_back(&runs_[i].plan);
+            read.push_back(i);
+        }
         auto rows = differing_parameters(documents, plans);
         std::erase_if(rows, [](const auto& one) { return one.pointer == "/description"; });  // as long as the page
-        add("<h2>What was different</h2>\n");
         if (rows.empty()) {
-            add("<p>Nothing: the experiments are the same.</p>\n");
+            if (read.size() > 1) add("<p>Nothing: the experiments are the same.</p>\n");
             return;
         }
         begin_table("Parameter");
         for (const auto& one : rows) {
-            Cells cells{parameter_words(one.pointer)};
-            for (std::size_t i = 0; i < one.values.size(); ++i) {
+            Cells cells(1 + runs_.size(), std::string{no_number});
+            cells[0] = parameter_words(one.pointer);
+            for (std::size_t i = 0; i < read.size(); ++i) {
                 const auto& value = one.values[i];
-                cells.push_back(value ? value_words(Json::parse(*value)) : "none");
-                if (is_unused(one, i, runs_[i].plan)) cells.back() = without_it;
+                cells[1 + read[i]] = is_unused(one, i, *plans[i]) ? without_it
+                                     : value                      ? value_words(Json::parse(*value))
+                                                                  : "none";
             }
             row(cells);
         }

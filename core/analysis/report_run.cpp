@@ -1,17 +1,66 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What a report needs of a run, from the record.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "core/analysis/frozen_run.h"
 #include "core/analysis/report.h"
+#include "core/experiment/io.h"
+#include "core/record/fork_origin.h"
 
 namespace skippipe {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 void read_timeline(Reader& reader, ReportRun& run) {
     const int iteration = first_drawable_iteration(reader, run.info.id);
     run.drawn = recorded_plan(reader, run.info.id, *run.problem, iteration);
     run.spans = reader.spans(run.info.id, iteration);
+}
+
+/// As a shell takes it for one word.
+std::string in_shell(const std::string& text) {
+    std::string word = "'";
+    for (const char letter : text) word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return word + "'";
+}
+
+/// Adds "training.learning_rate=0.0001" for each field that is not as it was; lists go whole.
+void add_settings(const Json& was, const Json& is, const std::string& within, std::vector<std::string>& settings) {
+    for (const auto& [key, value] : is.items()) {
+        const auto field = within + key;
+        const auto old = was.find(key);
+        if (old == was.end() || (*old != value && !(old->is_object() && value.is_object())))
+            settings.push_back(field + "=" + value.dump(-1, ' ', false, Json::error_handler_t::replace));
+        else if (value.is_object())
+            add_settings(*old, value, field + ".", settings);
+    }
+}
+
+/// The frozen experiment with every field; a fork has one seed.
+Json document_of(Reader& reader, RunId run) {
+    auto experiment = parse_experiment(reader.experiment_json(run)).experiment;
+    experiment.seeds = 1;
+    return to_json(experiment);
+}
+
+/// Commands that do the run again; a fork begins in the run that the commands before it do.
+std::vector<std::string> repeat_lines(Reader& reader, const RunInfo& info) {
+    if (info.first_iteration == 0)
+        return {fmt::format("skippipe export {0} --format plan -o run-{0}.json", info.id),
+                fmt::format("skippipe run run-{}.json", info.id)};
+    const auto versions = Json::parse(reader.versions_json(info.id), nullptr, false);
+    const auto origin = versions.is_object() ? versions.value(fork_origin_key, Json{}) : Json{};
+    const RunId id = origin.is_object() ? origin.value("run", RunId{0}) : 0;
+    const auto parent = id < info.id ? reader.run(id) : std::nullopt;
+    if (!parent) return {fmt::format("# run {} began in another run, which this record does not have", info.id)};
+    auto lines = repeat_lines(reader, *parent);
+    std::vector<std::string> settings;
+    add_settings(document_of(reader, id), document_of(reader, info.id), "", settings);
+    lines.push_back(fmt::format("skippipe fork latest --at {}", origin.value("iterations", info.first_iteration)));
+    for (const auto& setting : settings) lines.back() += " --set " + in_shell(setting);
+    return lines;
 }
 
 }  // namespace
@@ -25,8 +74,7 @@ ReportRun read_report_run(Reader& reader, const RunInfo& info, bool with_timelin
     run.machine_json = reader.machine_json(id);
     run.summary_json = reader.summary_json(id);
     run.metrics = reader.metrics(id);
-    run.repeat = {fmt::format("skippipe export {0} --format plan -o run-{0}.json", id),
-                  fmt::format("skippipe run run-{}.json", id)};
+    run.repeat = repeat_lines(reader, info);
     try {
         auto frozen = read_frozen(reader, id);
         run.iteration = account_plan(frozen.experiment, frozen.problem, frozen.plan);

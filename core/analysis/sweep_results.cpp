@@ -44,14 +44,15 @@ double share_of(const RunInfo& run) {
     return run.iterations > 0 ? static_cast<double>(run.iterations_done) / run.iterations : 0;
 }
 
-/// Of all of the run's iterations, as its first plan says.
+/// Of the run's own iterations, as its first plan says.
 std::optional<double> money_of(Reader& reader, const RunInfo& run, const Experiment& experiment) {
     if (!has_prices(experiment)) return std::nullopt;
     try {
         const auto frozen = read_frozen(reader, run.id);
         const auto timeline = evaluate(frozen.problem, frozen.plan);
         if (!timeline.complete) return std::nullopt;
-        return run.iterations_done * price_of(frozen.experiment, frozen.problem, frozen.plan, timeline).total();
+        return (run.iterations_done - run.first_iteration) *
+               price_of(frozen.experiment, frozen.problem, frozen.plan, timeline).total();
     } catch (const InputError&) {
         return std::nullopt;  // a plan of another version
     }
@@ -63,10 +64,13 @@ std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint
     std::vector<SweepState> states(points.size());
     PointIndex index(points);
     for (const auto& run : reader.runs()) {  // newest first
-        if (!index.may_have(run)) continue;
-        const auto frozen = parse_experiment(reader.experiment_json(run.id)).experiment;
-        for (const std::size_t i : index.alike(frozen)) {
-            if (states[i].done) continue;
+        // A fork has trained otherwise until it began.
+        if (run.first_iteration > 0 || !index.may_have(run)) continue;
+        const auto frozen = parse_experiment(reader.experiment_json(run.id));
+        if (has_errors(frozen.faults)) continue;
+        for (const std::size_t i : index.alike(frozen.experiment)) {
+            // By another plan: `run --plan`.
+            if (states[i].done || run.planner != points[i].experiment.pipeline.planner) continue;
             if (run.state == RunState::finished) states[i] = {.run = run.id, .done = true, .share = 1};
             if (states[i].run != 0) continue;  // a newer one was interrupted, and goes on
             states[i] = {.run = run.id,

@@ -20,7 +20,8 @@ struct SweepState {
     std::string fault;     ///< what its process said last was wrong
 };
 
-/// What the record has of the points: the newest run that trains as one does.
+/// What the record has of the points: the newest run that trains as one does, from its first iteration on and by a plan
+/// of the point's planner. Runs that this program cannot understand are passed over.
 std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint>& points);
 
 /// Points of the same settings but for the seed. A figure for each of the runs that are done and have it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/engine/compute.h"
 
+#include <new>
+
 #include <fmt/format.h>
 
 namespace skippipe {
@@ -9,6 +11,8 @@ void run_task(const std::string& where, const std::function<void()>& work, const
     TaskEnd end{.start_s = steady_s()};
     try {
         work();
+    } catch (const std::bad_alloc&) {
+        end.error = std::make_exception_ptr(ComputeError(where, "memory ran out"));
     } catch (const std::exception& error) {
         end.error = std::make_exception_ptr(ComputeError(where, error.what()));
     } catch (...) {

@@ -36,10 +36,19 @@ mode_t mode_for(const fs::path& target) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const fs::path& path) {
+AtomicFile::AtomicFile(const fs::path& path) : target_(path) {
     std::error_code error;
-    target_ = fs::is_symlink(path, error) ? fs::weakly_canonical(path) : path;
-    if (fs::is_directory(target_, error)) fail(target_, "write", EISDIR);
+    const auto status = fs::status(path, error);
+    if (fs::is_directory(status)) fail(path, "write", EISDIR);
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+        descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        if (descriptor_ < 0) fail(path, "write", errno);
+        return;
+    }
+    if (fs::is_symlink(path, error)) {
+        target_ = fs::weakly_canonical(path, error);
+        if (error) fail(path, "follow its links", error.value());
+    }
     name_ = target_.string() + ".XXXXXX";
     descriptor_ = ::mkstemp(name_.data());
     if (descriptor_ < 0) fail(target_, "create a file in its folder", errno);
@@ -47,7 +56,7 @@ AtomicFile::AtomicFile(const fs::path& path) {
 
 AtomicFile::~AtomicFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
-    if (!renamed_) ::unlink(name_.c_str());
+    if (!name_.empty() && !renamed_) ::unlink(name_.c_str());
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -60,6 +69,7 @@ void AtomicFile::write(std::string_view bytes) {
 }
 
 void AtomicFile::commit() {
+    if (name_.empty()) return;  // a device or a pipe: it has all
     if (::fchmod(descriptor_, mode_for(target_)) != 0) fail(target_, "set its permissions", errno);
     if (::fsync(descriptor_) != 0) fail(target_, "flush it to the disk", errno);
     if (::rename(name_.c_str(), target_.c_str()) != 0) fail(target_, "replace it", errno);

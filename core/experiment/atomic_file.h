@@ -7,7 +7,8 @@
 namespace skippipe {
 
 /// A file that is written piece by piece beside its target and takes the target's place at once, or disappears without
-/// a trace: no half file is ever seen. Every member throws InputError where the system refuses.
+/// a trace: no half file is ever seen. A device or a pipe is written at once, and stays what it is. Every member throws
+/// InputError where the system refuses.
 class AtomicFile {
 public:
     /// A symbolic link is followed: what it points to is replaced.

@@ -2,11 +2,13 @@
 // The parts of `validate`.
 #pragma once
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/fault.h"
@@ -45,6 +47,8 @@ private:
     std::unordered_map<std::string, int> nodes_;
     std::unordered_map<std::string, std::vector<std::size_t>> regions_;  ///< the nodes that stand in each
     std::unordered_map<std::string, std::unordered_set<std::string>> to_, from_;
+    /// Of each link between two regions, once asked for: a document may have many failures of one.
+    mutable std::map<std::pair<std::string, std::string>, bool> shared_;
 };
 
 /// What the parts of `validate` share.

@@ -18,6 +18,12 @@ nlohmann::ordered_json value_of_text(const std::string& text) {
 nlohmann::ordered_json::json_pointer field_pointer(const std::string& field, const std::string& option) {
     if (field.empty() || field.find_first_of("/~") != std::string::npos)
         throw InputError(option, in_quotes(field) + " is no field's name", "", "Write it as training.learning_rate");
+    // JSON's own exception would come of a place in a list that no number holds.
+    for (std::size_t digits = 0; const char c : field) {
+        digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+        if (digits > 9)
+            throw InputError(option, in_quotes(field) + " names no entry of a list", "", "They count from 0");
+    }
     std::string pointer = "/" + field;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
     return nlohmann::ordered_json::json_pointer(pointer);

@@ -67,6 +67,7 @@ std::optional<SweepAxis::Range> read_range(const std::string& text, const std::s
         return std::nullopt;
     }
     const auto low = value_of_text(numbers.substr(0, dots)), high = value_of_text(numbers.substr(dots + 2));
+    if (!low.is_number() && !range.logarithmic) return std::nullopt;  // "../corpus.txt"
     if (!low.is_number() || !high.is_number()) refuse_axis(text, "has no numbers beside ..", "Write it as 0..0.5");
     range.low = low;
     range.high = high;
@@ -104,6 +105,7 @@ std::vector<Settings> drawn(const Json& document, const SweepRequest& request) {
     return all;
 }
 
+/// Each once: what is there twice would train the same again.
 std::vector<Settings> combined(const SweepRequest& request) {
     std::vector<Settings> all(1);
     for (const auto& axis : request.axes) {
@@ -119,6 +121,8 @@ std::vector<Settings> combined(const SweepRequest& request) {
             }
         all = std::move(next);
     }
+    std::set<Settings> seen;
+    std::erase_if(all, [&](const Settings& one) { return !seen.insert(one).second; });
     return all;
 }
 

@@ -43,8 +43,8 @@ struct SweepPoint {
 
 inline constexpr std::size_t most_sweep_points = 10'000;
 
-/// In the order of the axes, the last one quickest, seeds quicker still. Throws InputError where an axis does not fit
-/// the document or a point is no valid experiment; the point's settings are named.
+/// In the order of the axes, the last one quickest, seeds quicker still; each once. Throws InputError where an axis
+/// does not fit the document or a point is no valid experiment; the point's settings are named.
 std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest& request);
 
 /// "pipeline.skip_ratio 0.25, seed 2"

@@ -54,13 +54,15 @@ bool TopologyIndex::is_line(const std::string& from, const std::string& to) cons
 
 bool TopologyIndex::is_shared_line(const std::string& from, const std::string& to) const {
     if (!topology_.hop_matrix_s.empty() || !linked(from, to)) return false;
+    const auto [known, is_new] = shared_.try_emplace({from, to});
+    if (!is_new) return known->second;
     const auto& receivers = regions_.at(to);
     const auto sends = [&](std::size_t sender) {
         return std::any_of(receivers.begin(), receivers.end(), [&](std::size_t receiver) {
             return !linked(topology_.nodes[sender].id, topology_.nodes[receiver].id);
         });
     };
-    return std::any_of(regions_.at(from).begin(), regions_.at(from).end(), sends);
+    return known->second = std::any_of(regions_.at(from).begin(), regions_.at(from).end(), sends);
 }
 
 bool TopologyIndex::has_way(const Node& node, bool out) const {

@@ -127,6 +127,14 @@ void check_execution(Checker& check) {
     if (how.ranks > 1 && how.clock == Clock::wall && how.transport == Transport::local)
         check.error("/execution/transport", fmt::format("{} ranks, but the local transport", how.ranks),
                     "it joins the nodes of one process", "Set it to \"gloo\"");
+    for (std::size_t i = 0; how.ranks > 1 && i < e.topology.nodes.size() && !check.full(); ++i) {
+        const auto& rank = e.topology.nodes[i].rank;
+        const auto place = fmt::format("/topology/nodes/{}/rank", i);
+        if (rank && *rank >= how.ranks && check.sound(place))
+            check.error(place, fmt::format("rank {} is not there", *rank),
+                        fmt::format("the run has ranks 0 to {}", how.ranks - 1),
+                        "Name one of these, or leave it out, or raise execution.ranks");
+    }
     for (std::size_t i = 0; how.clock == Clock::wall && i < e.failures.size() && !check.full(); ++i)
         if (check.sound(fmt::format("/failures/{}", i))) check_wall_failure(check, i);
 }

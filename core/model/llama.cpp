@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numbers>
 #include <thread>
@@ -154,9 +153,6 @@ Stage::Stage(const ModelSpec& model, int stage, int blocks, torch::Device device
             {get("attention_norm"), get("qkv"), get("attention_out"), get("ffn_norm"), get("gate_up"), get("down")});
     }
     rotation_ = rotations(model.sequence, model.width / model.heads, model.rotary_base).to(device);
-    if constexpr (!has_fused_attention)
-        mask_ =
-            torch::full({model.sequence, model.sequence}, -std::numeric_limits<float>::infinity()).triu(1).to(device);
 }
 
 void Stage::initialise(std::uint64_t seed) {
@@ -187,9 +183,9 @@ torch::Tensor Stage::product(const torch::Tensor& x, const torch::Tensor& weight
 
 /// In bf16 where that keeps no scores: LibTorch's other one would round them.
 torch::Tensor Stage::attend(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value) const {
-    if (products_ == ProductType::fp32 || !has_fused_attention) return causal_attention(query, key, value, mask_);
+    if (products_ == ProductType::fp32 || !has_fused_attention) return causal_attention(query, key, value);
     const auto rounded = [](const torch::Tensor& t) { return t.to(torch::kBFloat16); };
-    return causal_attention(rounded(query), rounded(key), rounded(value), mask_).to(torch::kFloat32);
+    return causal_attention(rounded(query), rounded(key), rounded(value)).to(torch::kFloat32);
 }
 
 torch::Tensor Stage::embed(const torch::Tensor& tokens) const { return torch::embedding(embedding_, tokens); }

@@ -101,7 +101,7 @@ private:
     torch::Tensor weights_, gradient_;
     torch::Tensor embedding_, final_norm_, head_;  ///< stage 0 only
     std::vector<Block> blocks_;
-    torch::Tensor rotation_, mask_;  ///< e^(i position frequency) [sequence, 2, 1, pairs], queries scaled; causal mask
+    torch::Tensor rotation_;  ///< e^(i position frequency) [sequence, 2, 1, pairs], queries scaled
 };
 
 }  // namespace skippipe

@@ -3,6 +3,7 @@
 // 13).
 #pragma once
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <tuple>
 #include <vector>
@@ -41,17 +42,19 @@ inline constexpr bool has_fused_attention = TORCH_VERSION_MAJOR > 2 ||
 inline constexpr bool has_wide_products = TORCH_VERSION_MAJOR > 2 ||
                                           (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8);
 
-/// softmax(query key^T + mask) value, all [heads, sequence, head width], queries scaled already. `mask` is the causal
-/// one, and not needed where attention is fused.
-inline torch::Tensor causal_attention(const torch::Tensor& query, const torch::Tensor& key, const torch::Tensor& value,
-                                      const torch::Tensor& mask) {
+/// softmax(query key^T + causal mask) value, all [heads, sequence, head width], queries scaled already.
+inline torch::Tensor causal_attention(const torch::Tensor& query, const torch::Tensor& key,
+                                      const torch::Tensor& value) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 1)
-    static_cast<void>(mask);
     return at::scaled_dot_product_attention(query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0), {}, 0.0, true,
                                             1.0)
         .squeeze(0);
 #else
     auto scores = torch::bmm(query, key.transpose(1, 2));
+    // Made anew: as large as a head's scores, it would outweigh all else that a stage holds between its operations.
+    const auto mask =
+        torch::full({scores.size(1), scores.size(2)}, -std::numeric_limits<float>::infinity(), scores.options())
+            .triu(1);
     return torch::bmm(torch::softmax(scores.add_(mask), -1), value);
 #endif
 }

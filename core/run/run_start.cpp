@@ -14,6 +14,7 @@
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
 #include "core/record/checkpoints.h"
+#include "core/record/fork_origin.h"
 #include "core/record/log.h"
 #include "core/run/checkpoint_store.h"
 #include "core/run/run.h"
@@ -63,6 +64,13 @@ std::string versions_of(const protocol::Hello& hello, int ranks) {
     return versions.dump();
 }
 
+/// Where a fork began, for whoever repeats it.
+std::string with_origin(const std::string& versions, const RunOrigin& origin) {
+    auto json = ordered_json::parse(versions);
+    json[fork_origin_key] = {{"run", origin.run}, {"iterations", origin.position.iterations_done}};
+    return json.dump();
+}
+
 }  // namespace
 
 void Run::receive(const protocol::Hello& m) {
@@ -98,7 +106,8 @@ void Run::begin(const std::string& versions) {
         take_up();
     else
         outcome_.run = recorder_.begin({job_.experiment.name, job_.plan.planner, to_text(job_.experiment),
-                                        to_json(job_.plan, job_.problem, nullptr).dump(), versions, machine_json(),
+                                        to_json(job_.plan, job_.problem, nullptr).dump(),
+                                        job_.origin ? with_origin(versions, *job_.origin) : versions, machine_json(),
                                         job_.experiment.seed, job_.experiment.training.iterations, predicted_s});
     recorder_.keep_spans(outcome_.run, retention_of(job_.experiment.execution));
     outcome_.info.id = outcome_.run;

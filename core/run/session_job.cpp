@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A job as numbers, and what goes wrong with it in words.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/device/gpus.h"
@@ -76,6 +77,8 @@ Faults faults_of(const std::exception_ptr& error, JobKind kind) {
         return input.faults();
     } catch (const ComputeError& compute) {
         return fault(compute.where(), compute.what());
+    } catch (const std::bad_alloc&) {
+        return fault(of.where, "memory ran out");
     } catch (const std::exception& other) {
         return fault(of.where, other.what());
     } catch (...) {

@@ -255,6 +255,11 @@ private Q_SLOTS:
         QVERIFY(alone.find("What was different") == std::string::npos);
         const auto nothing = report_html({{.info = {.id = 3}}}, {.title = "Nothing yet"});
         QCOMPARE(count_of(nothing, "<svg"), 0U);
+        const auto unread = report_html({report_run(1, "one", 0), {.info = {.id = 3}}, report_run(9, "nine", 0.25)},
+                                        {.title = "One is no document"});
+        QVERIFY(unread.find("Run 3 is left out: its experiment cannot be read.") != std::string::npos);
+        QVERIFY(unread.find("<td>pipeline, skip ratio</td><td>0</td><td>–</td><td>0 (full pipeline)</td>") !=
+                std::string::npos);
     }
 };
 

@@ -75,6 +75,8 @@ private Q_SLOTS:
         QVERIFY(near(budget.price, 167 * s.price().total()));
         s.e.pipeline.microbatch_sizes = {1, 1, 2};
         QCOMPARE(budget_of(s.e, 10, s.price()).iterations, 250.0);
+        s.e.pipeline.microbatches = 6;  // the sizes twice
+        QCOMPARE(budget_of(s.e, 10, s.price()).iterations, 125.0);
         s.e.prices.tokens = 0;
         QCOMPARE(budget_of(s.e, 10, s.price()).iterations, 0.0);
     }

@@ -105,6 +105,37 @@ private Q_SLOTS:
         QVERIFY(states[0].done && states[0].run == again && done < again);  // the newer of two
     }
 
+    /// A fork has trained otherwise until it began, `run --plan` by another plan, and who knows what was frozen by
+    /// another program.
+    void what_trained_otherwise_is_no_point() {
+        const auto points = four_points();
+        const auto& experiment = points[0].experiment;
+        const int iterations = experiment.training.iterations;
+        Written written(file("otherwise.sqlite"));
+        const RunId fork = written.begin(experiment);
+        written.recorder.metric(fork, {.iteration = iterations / 2, .name = "loss", .value = 5});
+        written.finish(fork, iterations, 2, 5);
+        const RunId interrupted = written.begin(experiment);
+        written.recorder.metric(interrupted, {.iteration = iterations / 2, .name = "loss", .value = 5});
+        written.recorder.finish(interrupted, RunState::stopped, {}, "{}");
+        for (const auto& [planner, field] : {std::pair{"1f1b", "gpipe"}, std::pair{"gpipe", "of_a_later_version"}}) {
+            auto json = to_json(experiment);
+            json["training"][field] = 1;
+            const RunId run = written.recorder.begin(
+                {.name = "other",
+                 .planner = planner,
+                 .experiment_json = std::string_view(planner) == "1f1b" ? to_text(experiment) : json.dump(),
+                 .plan_json = "{}",
+                 .seed = experiment.seed,
+                 .iterations = iterations});
+            written.finish(run, iterations, 2, 5);
+        }
+        Reader reader(file("otherwise.sqlite"));
+        const auto states = find_points(reader, points);
+        QVERIFY(!states[0].done && states[0].run == 0);
+        QVERIFY(!parse_experiment(reader.experiment_json(4)).faults.empty());
+    }
+
     void money_is_the_plans_price_times_iterations() {
         const auto points = four_points(3.6);
         const auto& experiment = points[0].experiment;

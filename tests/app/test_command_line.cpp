@@ -137,6 +137,46 @@ private Q_SLOTS:
         }
     }
 
+    /// What `plan` and `run` refuse.
+    void validate_refuses_what_cannot_run() {
+        const auto unknown =
+            run({"validate", tiny("psychic.json", [](QJsonObject& d) { set(d, "pipeline", "planner", "psychic"); })});
+        QCOMPARE(unknown.exit_code, 2);
+        QVERIFY2(unknown.error.contains("/pipeline/planner") && unknown.error.contains("skippipe-joint"),
+                 unknown.error);
+        QVERIFY2(unknown.out.contains(": 1 error\n"), unknown.out);
+        const auto rare = run({"run", tiny("rare.json"), "--checkpoint-every", "2000000000"});
+        QCOMPARE(rare.exit_code, 2);
+        QVERIFY2(rare.error.contains("/training/checkpoint_every"), rare.error);
+    }
+
+    void what_cannot_be_said_is_an_error() {
+        for (const char* lost : {">/dev/full", ">&-"})
+            for (const char* verb : {"planners", "runs", "--help"}) {
+                QProcess process;
+                process.start("sh",
+                              {"-c", QString("exec %1 %2 --db %3 %4").arg(program, verb, file("lost.sqlite"), lost)});
+                QVERIFY(process.waitForFinished(20'000));
+                QCOMPARE(process.exitCode(), 1);
+                QVERIFY(process.readAllStandardError().contains("standard output"));
+            }
+    }
+
+    void all_tokens_are_told() {
+        const auto priced = tiny("priced.json", [](QJsonObject& d) {
+            d["prices"] = QJsonObject{{"tokens", 1e6}, {"node_hour", 3.6}};
+        });
+        const auto row = run({"plan", priced, "--json"}).array()[0].toObject();
+        const auto all = row["budget"].toObject();
+        QVERIFY(all["iterations"].toDouble() > 1 && all["price"].toDouble() > 0);
+        QVERIFY(
+            std::abs(all["seconds"].toDouble() / (all["iterations"].toDouble() * row["iteration_seconds"].toDouble()) -
+                     1) < 1e-12);
+        const auto words = run({"plan", priced});
+        QVERIFY2(words.out.contains("all tokens take ") && words.out.contains(", and cost "), words.out);
+        QVERIFY(!run({"plan", tiny("free.json")}).out.contains("all tokens"));
+    }
+
     void bad_input_is_told_with_a_remedy() {
         QCOMPARE(run({"validate", file("nowhere.json")}).exit_code, 2);
         QCOMPARE(run({"plan", write("broken.json", "{\"format\": 1,")}).exit_code, 2);
@@ -527,6 +567,8 @@ private Q_SLOTS:
         const auto one = run({"torture", "--seed", "7"});
         QCOMPARE(one.exit_code, 0);
         QVERIFY2(one.out.startsWith("seed 7: ") && one.out.contains("fine: "), one.out);
+        const auto json = run({"torture", "--seed", "7", "--json"}).object();
+        QVERIFY(json["seed"].toInt() == 7 && json["fault"].toString().isEmpty() && json["redone"].isDouble());
         QCOMPARE(run({"torture", "--seeds", "0"}).exit_code, 2);
     }
 };

@@ -95,7 +95,8 @@ private Q_SLOTS:
         const auto before = runs();
         const QString plan = scene_.path("plan.json"), most = "18446744073709551615", next = "9007199254740993";
         for (const auto& seed : {most, next})
-            for (const auto& arguments : {QStringList{"run", file_}, {"plan", file_}, {"score", file_, plan}}) {
+            for (const auto& arguments :
+                 {QStringList{"run", file_}, {"plan", file_}, {"score", file_, plan}, {"evaluate", "1"}}) {
                 const auto told = scene_.call(arguments + QStringList{"--seed", seed});
                 QVERIFY2(told.code == 2 && told.text.contains("seed"), told.text);
             }

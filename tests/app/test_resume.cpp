@@ -422,6 +422,21 @@ private Q_SLOTS:
         QCOMPARE(losses[0], parent[static_cast<std::size_t>(at)]);
         QVERIFY(losses[1] != parent[static_cast<std::size_t>(at) + 1] &&
                 std::abs(losses[1] - parent[static_cast<std::size_t>(at) + 1]) < 1);
+        // A report says how to repeat it: first the run that it began in.
+        const auto forked = scene.last_run()->id;
+        const auto page = scene.path(QStringLiteral("page.html"));
+        QCOMPARE(scene.call({"report", QString::number(forked), "-o", page}).code, 0);
+        QFile report(page);
+        QVERIFY(report.open(QIODevice::ReadOnly));
+        const auto lines = report.readAll();
+        const auto begins = lines.indexOf("skippipe run run-1.json\n");
+        const auto goes_on = lines.indexOf("skippipe fork latest --at " + QByteArray::number(at));
+        QVERIFY2(begins > 0 && goes_on > begins, lines);
+        const auto line = lines.mid(goes_on, lines.indexOf('\n', goes_on) - goes_on);
+        QVERIFY2(line.contains("training.iterations=40") && line.contains("training.learning_rate=1e-05"), line);
+        QCOMPARE(line.count("--set"), 2);
+        const auto plan = scene.call({"export", QString::number(forked), "--format", "plan"});
+        QVERIFY2(plan.code == 0 && plan.text.contains("is a fork"), plan.text);
         std::tie(code, text) = fork({"--set", "pipeline.skip_ratio=0"});
         QVERIFY2(code == 0, text);
         QVERIFY(std::abs(scene.losses(scene.last_run()->id)[0] - parent[static_cast<std::size_t>(at)]) < 1);

@@ -119,6 +119,26 @@ private Q_SLOTS:
         QVERIFY(scene_.losses(scene_.last_run()->id) == before);  // to the bit
     }
 
+    /// Paths are frozen as absolute ones: a run's plan works in another folder, and a sweep knows runs of the document.
+    void a_run_means_the_same_from_elsewhere() {
+        QVERIFY(QDir(scene_.path({})).mkdir("elsewhere"));
+        const auto plan = scene_.path(QStringLiteral("elsewhere/run.json"));
+        const auto trained = scene_.call({"run", file_});
+        QVERIFY2(trained.code == 0, trained.text);
+        const auto run = scene_.last_run()->id;
+        QCOMPARE(scene_.call({"export", QString::number(run), "--format", "plan", "-o", plan}).code, 0);
+        const auto again = scene_.call({"run", plan});
+        QVERIFY2(again.code == 0, again.text);
+        QVERIFY(scene_.losses(scene_.last_run()->id) == scene_.losses(run));
+        const auto known = scene_.call({"sweep", file_, "--vary",
+                                        "data.path=../" + QDir(scene_.path({})).dirName() + "/corpus.txt,missing.txt",
+                                        "--dry-run", "--json"});
+        QVERIFY2(known.code == 0, known.text);
+        const auto points = known.object()["points"].toArray();
+        QCOMPARE(points[0].toObject()["run"].toInt(), static_cast<int>(scene_.last_run()->id));
+        QCOMPARE(points[1].toObject()["state"].toString(), QString("waiting"));
+    }
+
     /// Whoever stops a run of a sweep from elsewhere has no point of it: `run` itself ends well then.
     void a_stopped_run_is_no_point() {
         const auto endless = scene_.tiny(QStringLiteral("endless.json"), {{"compute", "cost"}}, 1'000'000);

@@ -93,6 +93,16 @@ private Q_SLOTS:
                                                    "F0 on n0", [] {}, tell, broken));
         QCOMPARE(told, 2);
     }
+
+    /// Not by a name of C++.
+    void memory_that_ran_out_is_told_in_words() {
+        try {
+            run_task("F0 on n0", [] { throw std::bad_alloc(); }, {});
+            QFAIL("it went on");
+        } catch (const ComputeError& error) {
+            QCOMPARE(std::string(error.what()), std::string("F0 on n0: memory ran out"));
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(TestDeviceTask)

@@ -2,6 +2,12 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <array>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "core/experiment/io.h"
 #include "tests/experiment/samples.h"
 
@@ -32,6 +38,32 @@ private Q_SLOTS:
         write_file_atomically(link, "new");
         QVERIFY(fs::is_symlink(link));
         QCOMPARE(samples::text_of(path), std::string("new"));
+    }
+
+    void devices_and_pipes_stay_what_they_are() {
+        const fs::path pipe = at("pipe");
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        QVERIFY(reader >= 0);
+        const int before = entries();
+        write_file_atomically(pipe, "through");
+        std::array<char, 16> text{};
+        QCOMPARE(::read(reader, text.data(), text.size()), ssize_t{7});
+        QCOMPARE(std::string(text.data()), std::string("through"));
+        QVERIFY(fs::is_fifo(pipe));
+        write_file_atomically("/proc/self/fd/" + std::to_string(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC)), "linked");
+        QCOMPARE(::read(reader, text.data(), text.size()), ssize_t{6});
+        ::close(reader);
+        QVERIFY_EXCEPTION_THROWN(write_file_atomically("/dev/full", "x"), InputError);
+        QVERIFY(fs::is_character_file("/dev/full"));
+        QCOMPARE(entries(), before);
+    }
+
+    void a_link_to_itself_is_refused() {
+        const fs::path link = at("circle.json");
+        fs::create_symlink(link, link);
+        QVERIFY_EXCEPTION_THROWN(write_file_atomically(link, "x"), InputError);
+        QVERIFY(fs::is_symlink(link));
     }
 
     void a_failed_write_harms_nothing() {

@@ -46,10 +46,13 @@ private Q_SLOTS:
         QCOMPARE(axis.values,
                  (std::vector<nlohmann::ordered_json>{"gpipe", "a,b", nlohmann::ordered_json::array({1, 2}), 0.25}));
         QCOMPARE(parse_axis("x= gpipe , 1f1b").values, (std::vector<nlohmann::ordered_json>{"gpipe", "1f1b"}));
+        QCOMPARE(parse_axis("data.path=../a.txt,b.txt").values,
+                 (std::vector<nlohmann::ordered_json>{"../a.txt", "b.txt"}));
         const auto range = parse_axis("training.learning_rate=log:1e-4..1e-2");
         QCOMPARE(parse_axis("/pipeline/skip_ratio=0").field, std::string("pipeline.skip_ratio"));
         QVERIFY(range.range && range.range->logarithmic && range.range->low == 1e-4 && range.range->high == 1e-2);
-        for (const char* wrong : {"planner", "=3", "x=", "x=1,,2", "x=a..b", "x=2..1", "x=log:0..1", "x=log:3"})
+        for (const char* wrong :
+             {"planner", "=3", "x=", "x=1,,2", "x=1..b", "x=2..1", "x=log:0..1", "x=log:3", "x=log:a..1"})
             QVERIFY2(QString::fromStdString(refusal([&] { parse_axis(wrong); })).startsWith("--vary"), wrong);
     }
 
@@ -86,6 +89,12 @@ private Q_SLOTS:
                 QCOMPARE(trains_alike(points[i].experiment, points[k].experiment), i == k);
     }
 
+    /// A value given twice is no second seed.
+    void a_grid_has_each_combination_once() {
+        const auto points = points_of({"pipeline.skip_ratio=0,0.25,0.250", "pipeline.planner=gpipe,1f1b,gpipe"}, 2);
+        QCOMPARE(points.size(), 8U);
+    }
+
     void draws_are_random_and_repeat() {
         const auto points = points_of({"training.learning_rate=log:1e-4..1e-2", "training.iterations=5..50"}, 1, 40);
         QCOMPARE(points.size(), 40U);
@@ -120,6 +129,9 @@ private Q_SLOTS:
         QVERIFY(has(refusal([] { points_of({"nothing.there=1"}); }), "nothing.there"));
         QVERIFY(has(refusal([] { points_of({"topology.nodes.99.rank=1"}); }), "names no part"));
         QVERIFY(has(refusal([] { points_of({"topology.nodes.99=1"}); }), "They count from 0"));
+        for (const int draws : {0, 2})
+            QVERIFY(has(refusal([&] { points_of({"topology.nodes.99999999999999999999=1"}, 1, draws); }),
+                        "They count from 0"));
         QVERIFY(has(refusal([] { points_of({"pipeline.skip_ratio=0..0.5"}); }), "--draws"));
         QVERIFY(has(refusal([] { points_of({"seed=1,2"}, 2); }), "the seed varies already"));
         std::string many = "seed=1";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
 #include <QRegularExpression>
 #include <QTest>
 
@@ -41,6 +42,12 @@ const std::vector<Case>& faulty() {
          [](Experiment& e) { e.data = {.source = DataSource::tokens, .path = "a.bin", .tokenizer = "t.model"}; }},
         {"lines without a member", "/data/text_field",
          [](Experiment& e) { e.data = {.source = DataSource::jsonl, .path = "a.jsonl", .text_field = ""}; }},
+        {"a rank that is not there", "/topology/nodes/1/rank",
+         [](Experiment& e) {
+             e.execution = {.clock = Clock::wall, .transport = Transport::gloo, .ranks = 2};
+             e.topology.nodes[0].rank = 1;
+             e.topology.nodes[1].rank = 2;
+         }},
         {"too few kinds for bytes", "/model/vocabulary", [](Experiment& e) { e.model.vocabulary = 200; }},
         {"no nodes", "/topology/nodes", [](Experiment& e) { e.topology.nodes.clear(); }},
         {"node named twice", "/topology/nodes/1/id", [](Experiment& e) { e.topology.nodes[1].id = "a"; }},
@@ -313,6 +320,25 @@ private Q_SLOTS:
         fine()[static_cast<std::size_t>(index)].second(e);
         const Faults faults = validate(e);
         QVERIFY2(faults.empty(), samples::listed(faults).c_str());
+    }
+
+    /// Whether a link between regions is a line is looked up once, not for each failure.
+    void many_failures_of_one_link_are_checked_soon() {
+        constexpr int nodes = 100, failures = 10'000;
+        Experiment e;
+        auto& t = e.topology;
+        t.regions = {{.id = "west"}, {.id = "east"}};
+        for (int i = 0; i < 2 * nodes; ++i)
+            t.nodes.push_back({.id = std::to_string(i), .region = i < nodes ? "west" : "east"});
+        t.links.push_back({"west", "east", 0, 1e7});
+        for (int a = 0; a < nodes; ++a)
+            for (int b = nodes; b < 2 * nodes; ++b) t.links.push_back({std::to_string(a), std::to_string(b), 0, 1e7});
+        t.links.pop_back();  // of the last pair: it takes the regions'
+        e.failures.assign(failures, {.kind = FailureKind::link_cut, .target = "west->east", .at_s = 1});
+        QElapsedTimer timer;
+        timer.start();
+        for (const auto& fault : validate(e)) QVERIFY2(!fault.pointer.starts_with("/failures"), fault.what.c_str());
+        QVERIFY2(timer.elapsed() < 5000, qPrintable(QString::number(timer.elapsed())));
     }
 
     void a_factor_of_1024_is_a_warning() {

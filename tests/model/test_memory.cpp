@@ -89,6 +89,13 @@ Experiment experiment_of(const std::string& training) {
     experiment.training.recompute = training == "recomputed";
     experiment.pipeline.split_backward = training == "split";
     if (training == "large vocabulary") experiment.model.vocabulary = 16'000;
+    if (training == "long sequence") {  // what grows with its square would outweigh all else
+        experiment.model.width = 64;
+        experiment.model.heads = 2;
+        experiment.model.sequence = 2048;
+        experiment.pipeline.microbatch_samples = 1;
+        experiment.data.validation_samples = 2;
+    }
     if (training == "failures")  // that do not happen, but might
         experiment.failures.push_back({.kind = FailureKind::crash, .target = "n0", .at_iteration = 1'000'000});
     if (training == "int8 messages") experiment.costs.wire = WireType::int8;
@@ -144,7 +151,8 @@ private Q_SLOTS:
 
     void rises_as_predicted_data() {
         QTest::addColumn<QString>("training");
-        for (const char* training : {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "failures"})
+        for (const char* training :
+             {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "long sequence", "failures"})
             QTest::newRow(training) << training;
     }
     void rises_as_predicted() {
