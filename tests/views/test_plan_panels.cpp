@@ -6,6 +6,7 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QRegularExpression>
+#include <QScrollBar>
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -80,6 +81,41 @@ private Q_SLOTS:
         page.start();
         w->document().edit("More", [](Experiment& x) { x.pipeline.microbatches = 12; });
         QVERIFY(!page.is_busy());
+    }
+
+    /// What was planned for another document is nobody's figure.
+    void figures_of_another_document_go() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.planner = "gpipe";
+        w->document().start_new(e);
+        const auto& table = w->design_page().planners().table();
+        const auto figure = [&] { return table.item(0, 1)->text(); };
+        QTRY_VERIFY_WITH_TIMEOUT(!figure().isEmpty(), patient_ms);
+        e.pipeline.microbatches = 12;
+        w->document().start_new(e);
+        QVERIFY(w->plans().is_busy() && figure().isEmpty());
+        QVERIFY(table.item(0, table.columnCount() - 1)->text().isEmpty());
+        QTRY_VERIFY_WITH_TIMEOUT(!figure().isEmpty(), patient_ms);
+    }
+
+    /// Where table and plot have no room beside each other, a button shows one in the place of the other.
+    void prices_have_room_in_a_narrow_panel() {
+        auto w = window();
+        w->resize(1024, 700);
+        Experiment e = six_in_two_regions();
+        e.prices.node_hour = 1;
+        e.pipeline.plan_steps = 1'000;
+        w->document().start_new(e);
+        auto& page = w->design_page().planners();
+        w->design_page().bottom().setCurrentWidget(&page);
+        QTRY_VERIFY_WITH_TIMEOUT(page.plot().plans().size() > 1 && !page.is_busy(), patient_ms);
+        QVERIFY(page.plot_button().isVisible() && page.table().isVisible() && !page.plot().isVisible());
+        QTRY_VERIFY(!page.table().horizontalScrollBar()->isVisible());
+        QTest::mouseClick(&page.plot_button(), Qt::LeftButton);
+        QVERIFY(!page.table().isVisible() && page.plot().isVisible());
+        w->resize(1920, 1080);
+        QTRY_VERIFY(page.table().isVisible() && page.plot().isVisible() && !page.plot_button().isVisible());
     }
 
     /// How far the planner is that is at it.
@@ -233,6 +269,7 @@ private Q_SLOTS:
         QVERIFY2(!page.plot().isVisible(), "nothing was planned");
         QTest::mouseClick(&page.button(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), patient_ms);
+        QTest::mouseClick(&page.plot_button(), Qt::LeftButton);
         QVERIFY(page.plot().isVisible());
         const auto& plans = page.plot().plans();
         QVERIFY(plans.size() >= 3 && plans.front().is_front);
