@@ -516,6 +516,29 @@ private Q_SLOTS:
         QVERIFY(!page.is_busy() && page.answers().empty());
     }
 
+    /// A click and a nudge change nothing that the plan depends on, with a plan or before it.
+    void what_if_survives_a_nudge() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        auto& page = w->design_page().what_if();
+        w->design_page().bottom().setCurrentWidget(&page);
+        page.show_plan(nullptr, {});
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && !page.answers().empty(), patient_ms);
+        const auto are_planned = [&] {
+            const auto& all = page.answers();
+            return !all.empty() &&
+                   std::all_of(all.begin(), all.end(), [](const auto& one) { return one.is_planned(); });
+        };
+        QVERIFY(are_planned());
+        w->selection().select({.nodes = {"node-1"}});
+        w->document().edit("Nudge", [](Experiment& e) { e.topology.nodes[0].x += 10; });
+        QVERIFY(are_planned() && !page.curve().is_pale());
+        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
+        QVERIFY2(!are_planned() && page.curve().is_pale(), "what was found is seen until something else is");
+        QTRY_VERIFY_WITH_TIMEOUT(are_planned() && !page.curve().is_pale(), patient_ms);
+    }
+
     /// What a short search found is an upper end, hollow; then each value is searched as an edit would, the chosen one
     /// first, and that is what an edit shows.
     void what_if_is_searched_in_full() {
