@@ -3,17 +3,25 @@
 
 #include <fmt/format.h>
 
+#include "core/base/format.h"
+
 namespace skippipe {
 
 namespace {
 
+/// Bytes with a prefix: nobody counts fifteen zeros.
+std::string limit_text(double value, std::string_view unit) {
+    if (value != 0 && (unit == "B" || unit == "B/s")) return format_si(value, unit);
+    return unit.empty() ? number_text(value) : fmt::format("{} {}", number_text(value), unit);
+}
+
 std::string range_text(const Info& info) {
     const bool below = std::isfinite(info.min), above = std::isfinite(info.max);
-    const std::string unit = *info.unit != '\0' ? fmt::format(" {}", info.unit) : std::string();
-    if (below && above && !info.above_min) return fmt::format("from {} to {}{}", info.min, info.max, unit);
-    if (below && above) return fmt::format("above {} and at most {}{}", info.min, info.max, unit);
-    if (below) return fmt::format("{} {}{}", info.above_min ? "above" : "of at least", info.min, unit);
-    if (above) return fmt::format("of at most {}{}", info.max, unit);
+    const std::string most = limit_text(info.max, info.unit), least = limit_text(info.min, info.unit);
+    if (below && above && !info.above_min) return fmt::format("from {} to {}", number_text(info.min), most);
+    if (below && above) return fmt::format("above {} and at most {}", number_text(info.min), most);
+    if (below) return fmt::format("{} {}", info.above_min ? "above" : "of at least", least);
+    if (above) return fmt::format("of at most {}", most);
     return "";
 }
 

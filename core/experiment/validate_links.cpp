@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/format.h"
 #include "core/experiment/checker.h"
 #include "core/experiment/text.h"
 
@@ -102,16 +103,17 @@ void check_outliers(Checker& check, const std::vector<std::size_t>& links, const
         if (ratio < 1 / outlier_factor || ratio > outlier_factor)
             check.warning(
                 pointer_of(i, "/bandwidth_bytes_per_s"),
-                fmt::format("{} B/s {} is {:.3g} times {} the median of the links between {}",
-                            number_text(all[i].bandwidth_bytes_per_s), pair, ratio < 1 ? 1 / ratio : ratio,
-                            ratio < 1 ? "below" : "above", kind),
+                fmt::format("{} {} is {} times {} the median of the links between {}",
+                            format_si(8 * all[i].bandwidth_bytes_per_s, "bit/s"), pair,
+                            format_number(ratio < 1 ? 1 / ratio : ratio), ratio < 1 ? "below" : "above", kind),
                 "a slip of the unit or of the decimal point looks like this, and one such link can decide the plan",
                 "Check the value; keep it if it is meant");
         if (latency > 0 && all[i].latency_s > outlier_factor * latency)
-            check.warning(pointer_of(i, "/latency_s"),
-                          fmt::format("{} s {} is {:.3g} times the median of the links between {}",
-                                      number_text(all[i].latency_s), pair, all[i].latency_s / latency, kind),
-                          "milliseconds taken for seconds look like this", "Check the value; keep it if it is meant");
+            check.warning(
+                pointer_of(i, "/latency_s"),
+                fmt::format("{} {} is {} times the median of the links between {}", format_seconds(all[i].latency_s),
+                            pair, format_number(all[i].latency_s / latency), kind),
+                "milliseconds taken for seconds look like this", "Check the value; keep it if it is meant");
     }
 }
 

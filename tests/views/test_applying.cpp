@@ -212,10 +212,23 @@ private Q_SLOTS:
         QVERIFY2(words->text().startsWith("Stage 1, 2 blocks") && words->text().contains("of 8"),
                  qPrintable(words->text()));
         QVERIFY(bar->accessibleName().contains("AdamW") && bar->toolTip().contains("Activations"));
+        // Of several nodes a field says what holds for all of them.
+        f.selection.select({.nodes = {"node-1", "node-3"}});
+        QVERIFY(f.find<QLineEdit>("up_bytes_per_s")->placeholderText().startsWith("no limit"));
+        f.selection.select({.nodes = {"node-2"}});
+        bar = f.find<MemoryBar>("memory_bar");
         // What does not fit is marked, and all of it is seen.
         f.document.edit("small", [](Experiment& x) { x.topology.nodes[1].memory_microbatches = 30; });
         f.document.edit("small", [](Experiment& x) { x.topology.nodes[1].memory_bytes = 1e6; });
         QVERIFY(bar->need().total() > *bar->need().has);
+        // Not even one microbatch fits, which is an error of the experiment.
+        f.document.edit("by memory", [](Experiment& x) { x.topology.nodes[1].memory_microbatches.reset(); });
+        QVERIFY(has_errors(f.document.faults()) && !bar->parentWidget()->isHidden());
+        QCOMPARE(bar->need().microbatches, 1);
+        f.selection.select({.nodes = {"node-1"}});
+        f.selection.select({.nodes = {"node-2"}});
+        bar = f.find<MemoryBar>("memory_bar");
+        QTRY_VERIFY2(bar->height() >= bar->sizeHint().height(), "all rows of its key");
         bar->resize(240, bar->sizeHint().height());
         const QImage seen = bar->grab().toImage();
         bool has_mark = false;

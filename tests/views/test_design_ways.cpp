@@ -8,6 +8,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -107,6 +108,10 @@ private Q_SLOTS:
         w->selection().select({.nodes = {"node-1"}});
         canvas.reveal_selection();
         QCOMPARE(canvas.mapToScene(canvas.viewport()->rect().center()), middle);
+        w->resize(1240, 800);
+        const double smaller = canvas.transform().m11();
+        canvas.fit();
+        QVERIFY2(canvas.transform().m11() == smaller, "who moved nothing sees all of it in any window");
         canvas.scale(8, 8);
         canvas.centerOn(400, 160);
         canvas.reveal_selection();
@@ -576,7 +581,7 @@ private Q_SLOTS:
             QVERIFY2(first_error(validate(mended)) == nullptr, qPrintable(remedy.words));
         }
         QCOMPARE(w->design_page().problems().currentRow(), 0);
-        QTRY_COMPARE(bar->findChild<QLabel*>()->text(), QString("Mend %1:").arg(id));
+        QTRY_COMPARE(bar->findChild<QLabel*>()->text(), QString("Remedy for %1:").arg(id));
         // Where they would be cut short beside each other they stand one below the other.
         w->resize(1024, 700);
         auto* strip = w->design_page().plan_timeline().parentWidget()->findChild<RemedyBar*>();
@@ -610,6 +615,50 @@ private Q_SLOTS:
         buttons.front()->click();
         QVERIFY(are_linked(w->document().experiment(), "region-1", "region-2"));
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+    }
+
+    /// What keeps an experiment from being launched stands first; a slip of the unit is mended by what others have.
+    void errors_come_first() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Slips", [](Experiment& e) {
+            e.topology.links[0].latency_s = 129;
+            e.topology.links[1].bandwidth_bytes_per_s *= 1024;
+            e.pipeline.stages = 99;
+        });
+        const auto faults = static_cast<const ProblemList&>(w->design_page().problems()).faults();
+        QVERIFY(faults.size() >= 3 && faults.front().severity == Fault::Severity::error);
+        QVERIFY(faults.back().severity == Fault::Severity::warning);
+        const std::pair<const char*, const char*> slips[] = {{"/latency_s", " ms"},
+                                                             {"/bandwidth_bytes_per_s", "bit/s"}};
+        w->document().edit("Stages", [](Experiment& e) { e.pipeline.stages = 6; });
+        for (const auto& [field, unit] : slips)
+            for (const auto& fault : w->document().faults()) {
+                if (!fault.pointer.ends_with(field)) continue;
+                QVERIFY2(QString::fromStdString(fault.what).count(QRegularExpression("\\d{7}|e\\+")) == 0,
+                         fault.what.c_str());
+                const auto remedies = remedies_for(fault, w->document().experiment());
+                QVERIFY(!remedies.empty());
+                QVERIFY2(remedies.front().words.startsWith("Give it the median") &&
+                             plain(remedies.front().words).endsWith(unit),
+                         qPrintable(remedies.front().words));
+            }
+    }
+
+    /// Of many nodes some are named.
+    void many_idle_nodes_are_told_in_one_line() {
+        auto w = window();
+        Experiment e = make_shape(Shape::two_data_centres, 16, 1);
+        e.pipeline.stages = 2;
+        e.pipeline.microbatches = 2;
+        e.pipeline.planner = "gpipe";
+        w->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        const auto faults = static_cast<const ProblemList&>(w->design_page().problems()).faults();
+        QCOMPARE(faults.size(), std::size_t{1});
+        const QString words = QString::fromStdString(faults[0].what);
+        QVERIFY2(words.contains(QRegularExpression(" and \\d+ more$")), qPrintable(words));
+        QCOMPARE(words.count("node-"), 5);
     }
 
     /// What is wrong with the text of a file alone is mended in its field: no button seems to do it.

@@ -414,6 +414,58 @@ private Q_SLOTS:
             }
     }
 
+    /// Words as long as a short link stand beside it: what they are about is seen.
+    void words_of_a_short_link_leave_it_in_sight() {
+        Experiment e;
+        add_node(e, {0, 0}), add_node(e, {110, 0});
+        add_link(e, "node-1", "node-2");
+        Canvas c(e);
+        c.selection.select({.links = {{"node-1", "node-2"}}});
+        const auto& words = c.view.scene_model().link_words();
+        const auto& link = *words.links().front();
+        QVERIFY(!words.box_of(link, 1).contains(link.middle()));
+        QVERIFY2(!c.view.scene_model().tip_for(const_cast<LinkItem*>(&link)).contains(link.words), "they are there");
+        c.selection.select({});
+        QVERIFY(c.view.scene_model().tip_for(const_cast<LinkItem*>(&link)).contains(link.words));
+    }
+
+    /// Folded regions that are near each other are smaller, and names that would cover others wait for the mouse.
+    void folded_regions_keep_apart() {
+        const std::vector<std::string> names{"one with a long name", "two with a long name", "three with a long name"};
+        Canvas c(row_of_regions(names));
+        c.document.edit("Near", [](Experiment& e) {
+            for (std::size_t i = 3; i < 9; ++i) e.topology.nodes[i].x -= i < 6 ? 500 : 1'000;
+        });
+        c.view.scene_model().follow_zoom(0.2);
+        std::vector<RegionItem*> regions, hidden;
+        for (const auto& name : names) regions.push_back(c.region(name.c_str()));
+        for (std::size_t i = 0; i < regions.size(); ++i) {
+            QVERIFY(regions[i]->is_folded());
+            if (!regions[i]->label->is_shown()) hidden.push_back(regions[i]);
+            for (std::size_t k = 0; k < i; ++k)
+                QVERIFY2(!regions[k]
+                              ->shape()
+                              .translated(regions[k]->pos())
+                              .intersects(regions[i]->shape().translated(regions[i]->pos())),
+                         qPrintable(QString::number(i)));
+        }
+        QCOMPARE(hidden.size(), std::size_t{1});  // one stands above, one below
+        c.selection.select({.regions = {hidden.front()->id()}});
+        QVERIFY(hidden.front()->label->is_shown());
+    }
+
+    /// What was in sight before is no matter: folded regions of a large network are no part of the next one.
+    void all_is_as_large_after_another_network() {
+        std::vector<std::string> names;
+        for (int i = 0; i < 30; ++i) names.push_back("r" + std::to_string(i));
+        Canvas c(row_of_regions(names));
+        QVERIFY(c.view.transform().m11() < 0.1);
+        c.document.start_new(row_of_regions({"a", "b"}));
+        const double zoom = c.view.transform().m11();
+        c.view.fit();
+        QCOMPARE(c.view.transform().m11(), zoom);
+    }
+
     /// Names of regions stand on no other region's name or node where they need not.
     void names_of_regions_make_room() {
         Experiment e;

@@ -81,6 +81,7 @@ private Q_SLOTS:
         QCOMPARE(shown("nowhere"), QString());
         sheet.add_fixed("Timeline", "Nowhere else", "X");
         QCOMPARE(shown("nowhere"), QString("Nowhere else"));
+        QVERIFY2(sheet.table().item(0, 1)->text() == "Nowhere else", "above actions that have no keys");
         QCOMPARE(shown("").count(','), 3);
     }
 

@@ -127,6 +127,29 @@ private Q_SLOTS:
         }
     }
 
+    /// A place or a speed that no document can have is named, with its thing.
+    void numbers_of_a_graph_are_checked() {
+        for (const char* key : {"x", "y", "seconds_per_sample_per_block"})
+            for (const char* value : {"nan", "inf", "-1e9"}) {
+                const auto text = QStringLiteral(
+                                      "<graphml><key id='k' for='node' attr.name='%1'/><graph>"
+                                      "<node id='far'><data key='k'>%2</data></node></graph></graphml>")
+                                      .arg(key, value);
+                Topology untouched = two_regions().topology;
+                const auto done = merge_network(untouched, read_network(text.toUtf8(), NetworkFormat::graphml));
+                QVERIFY2(done.fault.startsWith("far: its ") && done.fault.contains(key), qPrintable(text));
+                QVERIFY(untouched == two_regions().topology);
+            }
+    }
+
+    void regions_stand_as_people_count() {
+        Experiment e;
+        for (const char* name : {"region-1", "region-10", "region-2"}) e.topology.regions.push_back({name, 0, 0});
+        const auto ends = matrix_ends(e);
+        QCOMPARE(ends.size(), std::size_t{3});
+        QCOMPARE(ends[1].id, std::string("region-2"));
+    }
+
     /// Through the panel: one edit that undo takes back, and the links in a file.
     void imported_and_exported() {
         QTemporaryDir folder;

@@ -6,6 +6,7 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QRegularExpression>
+#include <QScrollBar>
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -80,6 +81,41 @@ private Q_SLOTS:
         page.start();
         w->document().edit("More", [](Experiment& x) { x.pipeline.microbatches = 12; });
         QVERIFY(!page.is_busy());
+    }
+
+    /// What was planned for another document is nobody's figure.
+    void figures_of_another_document_go() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.planner = "gpipe";
+        w->document().start_new(e);
+        const auto& table = w->design_page().planners().table();
+        const auto figure = [&] { return table.item(0, 1)->text(); };
+        QTRY_VERIFY_WITH_TIMEOUT(!figure().isEmpty(), patient_ms);
+        e.pipeline.microbatches = 12;
+        w->document().start_new(e);
+        QVERIFY(w->plans().is_busy() && figure().isEmpty());
+        QVERIFY(table.item(0, table.columnCount() - 1)->text().isEmpty());
+        QTRY_VERIFY_WITH_TIMEOUT(!figure().isEmpty(), patient_ms);
+    }
+
+    /// Where table and plot have no room beside each other, a button shows one in the place of the other.
+    void prices_have_room_in_a_narrow_panel() {
+        auto w = window();
+        w->resize(1024, 700);
+        Experiment e = six_in_two_regions();
+        e.prices.node_hour = 1;
+        e.pipeline.plan_steps = 1'000;
+        w->document().start_new(e);
+        auto& page = w->design_page().planners();
+        w->design_page().bottom().setCurrentWidget(&page);
+        QTRY_VERIFY_WITH_TIMEOUT(page.plot().plans().size() > 1 && !page.is_busy(), patient_ms);
+        QVERIFY(page.plot_button().isVisible() && page.table().isVisible() && !page.plot().isVisible());
+        QTRY_VERIFY(!page.table().horizontalScrollBar()->isVisible());
+        QTest::mouseClick(&page.plot_button(), Qt::LeftButton);
+        QVERIFY(!page.table().isVisible() && page.plot().isVisible());
+        w->resize(1920, 1080);
+        QTRY_VERIFY(page.table().isVisible() && page.plot().isVisible() && !page.plot_button().isVisible());
     }
 
     /// How far the planner is that is at it.
@@ -233,6 +269,7 @@ private Q_SLOTS:
         QVERIFY2(!page.plot().isVisible(), "nothing was planned");
         QTest::mouseClick(&page.button(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), patient_ms);
+        QTest::mouseClick(&page.plot_button(), Qt::LeftButton);
         QVERIFY(page.plot().isVisible());
         const auto& plans = page.plot().plans();
         QVERIFY(plans.size() >= 3 && plans.front().is_front);
@@ -477,6 +514,29 @@ private Q_SLOTS:
         w->document().edit("Nothing", [](Experiment& e) { e.topology.nodes.clear(); });
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), patient_ms);
         QVERIFY(!page.is_busy() && page.answers().empty());
+    }
+
+    /// A click and a nudge change nothing that the plan depends on, with a plan or before it.
+    void what_if_survives_a_nudge() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        auto& page = w->design_page().what_if();
+        w->design_page().bottom().setCurrentWidget(&page);
+        page.show_plan(nullptr, {});
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy() && !page.answers().empty(), patient_ms);
+        const auto are_planned = [&] {
+            const auto& all = page.answers();
+            return !all.empty() &&
+                   std::all_of(all.begin(), all.end(), [](const auto& one) { return one.is_planned(); });
+        };
+        QVERIFY(are_planned());
+        w->selection().select({.nodes = {"node-1"}});
+        w->document().edit("Nudge", [](Experiment& e) { e.topology.nodes[0].x += 10; });
+        QVERIFY(are_planned() && !page.curve().is_pale());
+        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
+        QVERIFY2(!are_planned() && page.curve().is_pale(), "what was found is seen until something else is");
+        QTRY_VERIFY_WITH_TIMEOUT(are_planned() && !page.curve().is_pale(), patient_ms);
     }
 
     /// What a short search found is an upper end, hollow; then each value is searched as an edit would, the chosen one

@@ -65,10 +65,12 @@ private Q_SLOTS:
         }
         document.start_new(e);
         SelectionModel selection;
-        TopologyView view(document, selection, true);
+        QWidget window;  // stays as large while something comes and goes in it
+        window.resize(900, 500);
+        TopologyView view(document, selection, true, &window);
         view.resize(800, 400);
-        view.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
         const auto is_seen = [&] {
             const auto& scene = view.scene_model();
             const QRectF seen = view.mapToScene(view.viewport()->rect()).boundingRect();

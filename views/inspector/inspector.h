@@ -99,7 +99,7 @@ private:
     QWidget* description();
     int lines_of_description() const;
     void show_memory(FormRows& form, const std::string& id);
-    void show_values_in_force(FormRows& form, const std::string& id);
+    void show_values_in_force(FormRows& form, const std::set<std::string>& ids);
     void show_facts(const Selection& selected);
     void follow_fact(const QString& link);
     void mark_faults();

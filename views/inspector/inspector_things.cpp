@@ -25,6 +25,13 @@ QStringList region_names(const Experiment& e) {
     return names;
 }
 
+/// Whether sizes can be told: what is wrong, too little memory for one, is so with nodes and links alone.
+bool can_size(const Faults& faults) {
+    return std::all_of(faults.begin(), faults.end(), [](const Fault& fault) {
+        return fault.severity != Fault::Severity::error || fault.pointer.starts_with("/topology/");
+    });
+}
+
 }  // namespace
 
 void Inspector::show_node(const std::string& id) {
@@ -34,7 +41,7 @@ void Inspector::show_node(const std::string& id) {
                        [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
                        hidden(FormPart::node), {{"region", region_names}});
     show_memory(*form, id);
-    show_values_in_force(*form, id);
+    show_values_in_force(*form, {id});
     show_idle_row(*form, id);
     form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
         if (key != "id") return;
@@ -61,7 +68,7 @@ void Inspector::show_memory(FormRows& form, const std::string& id) {
     const auto say = [this, id, panel, bar, words, holds] {
         const Experiment& e = document_.experiment();
         const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
-        const bool can_say = node != nullptr && !has_errors(document_.faults());
+        const bool can_say = node != nullptr && can_size(document_.faults());
         panel->setVisible(can_say);
         if (!can_say) return;
         const auto stage = stages_.find(id);
@@ -76,13 +83,17 @@ void Inspector::show_memory(FormRows& form, const std::string& id) {
     say();
 }
 
-void Inspector::show_values_in_force(FormRows& form, const std::string& id) {
-    const auto say = [this, id, form = &form] {
+/// Of several nodes what holds for all of them.
+void Inspector::show_values_in_force(FormRows& form, const std::set<std::string>& ids) {
+    const auto say = [this, ids, form = &form] {
         const Experiment& e = document_.experiment();
-        const auto* node = find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; });
-        if (node == nullptr) return;
-        for (const auto& [key, words] : values_in_force(e, *node, has_errors(document_.faults())))
-            form->set_placeholder(key.c_str(), words);
+        std::map<std::string, QString> shared;
+        for (const auto& node : e.topology.nodes) {
+            if (!ids.contains(node.id)) continue;
+            for (const auto& [key, words] : values_in_force(e, node, has_errors(document_.faults())))
+                if (auto& known = shared.emplace(key, words).first->second; known != words) known = tr("not set");
+        }
+        for (const auto& [key, words] : shared) form->set_placeholder(key.c_str(), words);
     };
     connect(&document_, &Document::changed, &form, say);
     say();
@@ -180,8 +191,10 @@ void Inspector::show_many() {
         const auto nodes = [s, all_of](auto& e) {
             return all_of(e.topology.nodes, [&](const Node& n) { return s.nodes.contains(n.id); });
         };
-        section(tr("Nodes"),
-                new Form<Node>(document_, "nodes", nodes, hidden(FormPart::node, {"id"}), {{"region", region_names}}));
+        auto* form =
+            new Form<Node>(document_, "nodes", nodes, hidden(FormPart::node, {"id"}), {{"region", region_names}});
+        show_values_in_force(*form, s.nodes);
+        section(tr("Nodes"), form);
     }
     if (!s.links.empty()) {
         const auto links = [s, all_of](auto& e) {

@@ -35,7 +35,7 @@ MemoryNeed memory_need(const Experiment& e, const Node& node, std::optional<Serv
     need.moments = state / 2;
     need.scratch = workspace_bytes(e, of.blocks, of.stage == 0);
     need.activations = activation_bytes(e, of.blocks);
-    need.microbatches = std::clamp(memory_limit(e, node), 0, std::max(1, e.pipeline.microbatches));
+    need.microbatches = std::clamp(memory_limit(e, node), 1, std::max(1, e.pipeline.microbatches));
     need.has = node.memory_bytes;
     return need;
 }
@@ -109,6 +109,7 @@ void MemoryBar::paintEvent(QPaintEvent*) {
     painter.drawRect(bar);
     if (need_.has && *need_.has < whole) {  // what is beyond does not fit
         const double end = bar.left() + *need_.has / whole * bar.width();
+        painter.fillRect(QRectF(end - 2, bar.top(), 6, bar.height()), t.surface);  // of whatever hue the part is
         painter.fillRect(QRectF(end, bar.top(), 2, bar.height()), t.bad);
     }
 }

@@ -22,13 +22,13 @@ struct MemoryNeed {
     std::optional<ServedStage> stage;  ///< nothing: the largest stage was taken
     double weights = 0, gradients = 0, moments = 0, scratch = 0;
     double activations = 0;     ///< of one microbatch
-    int microbatches = 1;       ///< held at once: M, but no more than an iteration has
+    int microbatches = 1;       ///< held at once: M, but no more than an iteration has; one where none fits
     std::optional<double> has;  ///< the node's memory; nothing: the document does not say
 
     double total() const { return weights + gradients + moments + scratch + microbatches * activations; }
 };
 
-/// Of the stage that the node serves; of none, or none yet, of the largest. `e` has no errors.
+/// Of the stage that the node serves; of none, or none yet, of the largest. Model and pipeline of `e` have no errors.
 MemoryNeed memory_need(const Experiment& e, const Node& node, std::optional<ServedStage> stage);
 
 /// The same as a sentence.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <QCollator>
 #include <QObject>
 
 namespace skippipe {
@@ -43,6 +44,16 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
+/// As people count: region-2 before region-10.
+bool comes_before(const std::string& a, const std::string& b) {
+    static const QCollator order = [] {
+        QCollator by_number{QLocale(QLocale::English)};  // C has no such mode
+        by_number.setNumericMode(true);
+        return by_number;
+    }();
+    return order.compare(QString::fromStdString(a), QString::fromStdString(b)) < 0;
+}
+
 }  // namespace
 
 std::vector<MatrixEnd> matrix_ends(const Experiment& experiment) {
@@ -59,7 +70,8 @@ std::vector<MatrixEnd> matrix_ends(const Experiment& experiment) {
     for (const auto& node : t.nodes)
         if (!by_region || node.region.empty() || linked.contains(node.id))
             ends.push_back({node.region, {node.id, false, node.region}});
-    std::stable_sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(ends.begin(), ends.end(),
+                     [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
     std::vector<MatrixEnd> sorted;
     for (auto& [region, end] : ends) sorted.push_back(std::move(end));
     return sorted;
@@ -70,7 +82,8 @@ std::vector<MatrixEnd> matrix_rows(const Experiment& experiment, MatrixShows sho
     std::vector<const Node*> nodes;
     nodes.reserve(experiment.topology.nodes.size());
     for (const auto& node : experiment.topology.nodes) nodes.push_back(&node);
-    std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->region < b->region; });
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [](const Node* a, const Node* b) { return comes_before(a->region, b->region); });
     std::vector<MatrixEnd> rows;
     rows.reserve(nodes.size());
     for (const auto* node : nodes) rows.push_back({node->id, false, node->region});
@@ -151,19 +164,23 @@ struct TakeInfo {
     }
 };
 
+template <class Part>
+Info info_of(const Part& part, const char* key) {
+    TakeInfo take{key, {}};
+    describe(take, part);
+    return take.found;
+}
+
 }  // namespace
 
+Info node_info(const char* key) { return info_of(Node{}, key); }
+
 Info matrix_info(MatrixShows shows) {
-    const auto of = [](const auto& part, const char* key) {
-        TakeInfo take{key, {}};
-        describe(take, part);
-        return take.found;
-    };
     switch (shows) {
-        case MatrixShows::latency: return of(Link{}, "latency_s");
-        case MatrixShows::bandwidth: return of(Link{}, "bandwidth_bytes_per_s");
-        case MatrixShows::hop: return of(Topology{}, "hop_matrix_s");
-        case MatrixShows::connection: return of(Node{}, "up_bytes_per_s");
+        case MatrixShows::latency: return info_of(Link{}, "latency_s");
+        case MatrixShows::bandwidth: return info_of(Link{}, "bandwidth_bytes_per_s");
+        case MatrixShows::hop: return info_of(Topology{}, "hop_matrix_s");
+        case MatrixShows::connection: return node_info("up_bytes_per_s");
     }
     return {};
 }

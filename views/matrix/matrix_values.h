@@ -38,6 +38,8 @@ std::vector<double> matrix_values(const Experiment& experiment, const std::vecto
                                   const std::vector<MatrixEnd>& columns, MatrixShows shows);
 /// Unit and limits of a cell.
 Info matrix_info(MatrixShows shows);
+/// The same of a node's field, by its key.
+Info node_info(const char* key);
 /// Puts a value in, with a link where there is none; nothing: removes the link, or the connection's limit. Returns why
 /// it cannot be, or nothing.
 QString set_matrix_value(Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to, MatrixShows shows,

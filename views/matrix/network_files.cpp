@@ -159,13 +159,27 @@ NetworkFile from_authors_json(const QByteArray& text) {
     return file;
 }
 
+bool lies_in(const Info& info, double value) {
+    return std::isfinite(value) && value <= info.max && (info.above_min ? value > info.min : value >= info.min);
+}
+
+/// Why a place or a speed cannot be a node's or a region's, or nothing.
+QString thing_fault(const FileThing& thing) {
+    for (const auto& [value, key] : {std::pair{thing.x, "x"}, std::pair{thing.y, "y"},
+                                     std::pair{thing.seconds_per_sample_per_block, "seconds_per_sample_per_block"}})
+        if (value && !lies_in(node_info(key), *value))
+            return QObject::tr("%1: its %2 of %3 is outside what it can be")
+                .arg(QString::fromStdString(thing.id), QString::fromLatin1(key))
+                .arg(*value);
+    return {};
+}
+
 /// Why a value cannot be a link's, or nothing.
 QString link_fault(const Link& link) {
     for (const auto& [value, shows, name] :
          {std::tuple{link.latency_s, MatrixShows::latency, "latency"},
           std::tuple{link.bandwidth_bytes_per_s, MatrixShows::bandwidth, "bandwidth"}}) {
-        const Info info = matrix_info(shows);
-        if (!std::isfinite(value) || value < info.min || value > info.max || (info.above_min && value == info.min))
+        if (!lies_in(matrix_info(shows), value))
             return QObject::tr("%1 to %2: its %3 of %4 is outside what a link can have")
                 .arg(QString::fromStdString(link.from), QString::fromStdString(link.to), QObject::tr(name))
                 .arg(value);
@@ -201,6 +215,8 @@ NetworkFile read_network(const QByteArray& text, NetworkFormat format) {
 MergedNetwork merge_network(Topology& topology, const NetworkFile& file) {
     MergedNetwork done;
     if (done.fault = file.fault; !done.fault.isEmpty()) return done;
+    for (const auto& thing : file.things)
+        if (done.fault = thing_fault(thing); !done.fault.isEmpty()) return done;
     for (const auto& link : file.links)
         if (done.fault = link_fault(link); !done.fault.isEmpty()) return done;
     std::set<std::string> regions, nodes;

@@ -26,16 +26,15 @@ constexpr std::int64_t quick_steps = 1'000;
 /// From the plan before the edit, where that is better than what was found without it.
 constexpr std::int64_t steps_on = 2'000;
 constexpr int progress_steps = 20;
+}  // namespace
 
-/// Everything the plan depends on, who makes it and how long among it.
-Experiment key_of(const Experiment& e) {
+Experiment plan_key(const Experiment& e) {
     Experiment key = planning_part(e);
     key.pipeline.planner = e.pipeline.planner;
     key.pipeline.plan_steps = e.pipeline.plan_steps;
     key.seed = e.seed;
     return key;
 }
-}  // namespace
 
 PlanRequest request_for(const Experiment& experiment) {
     PlanRequest request;
@@ -210,7 +209,7 @@ PlanService::~PlanService() {
 }
 
 void PlanService::schedule() {
-    Experiment key = key_of(document_.experiment());
+    Experiment key = plan_key(document_.experiment());
     // A file's faults may go, or come with another document, where the experiment stays the same.
     Faults refused = has_errors(document_.faults()) ? document_.faults() : Faults{};
     if (key_ == key && refused_ == refused) return;

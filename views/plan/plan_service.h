@@ -72,6 +72,8 @@ private:
     double previous_s_ = 0, progress_ = 0;
 };
 
+/// Everything the plan depends on, who makes it and how long among it.
+Experiment plan_key(const Experiment& experiment);
 /// Seed and steps of the experiment; threads never change the plan.
 PlanRequest request_for(const Experiment& experiment);
 /// Plans an experiment here and now. Never throws: faults say why there is no plan; none of both once it was to stop.

@@ -21,7 +21,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int wide_enough_for_bytes = 520, least_column = 48, most_column = 140;
+constexpr int wide_enough_for_bytes = 520, wide_enough_for_plot = 900, least_column = 48, most_column = 140;
 
 constexpr int in_work = Qt::UserRole;  ///< a state's role: its planner waits or is at it
 
@@ -66,6 +66,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
       table_(new QTableWidget(0, 7)),
       plot_(new PricePlot),
       button_(new QPushButton),
+      plot_button_(new QPushButton(tr("Plot"))),
       words_(new ElidedLabel) {
     pool_.setMaxThreadCount(1);
     setProperty("role", "surface");
@@ -77,7 +78,9 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     for (int column = iteration_column; column < note_column; ++column)
         table_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     table_->horizontalHeaderItem(gap_column)
-        ->setToolTip(tr("How much longer the iteration is than the bound, below which no plan can be, rounded up"));
+        ->setToolTip(
+            tr("How much longer the iteration is than the bound, below which no plan of that kind can be, rounded "
+               "up: each against its own bound"));
     table_->horizontalHeaderItem(price_column)->setToolTip(tr("Of an iteration, by the experiment's prices"));
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -85,10 +88,14 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     wrap_rows(*table_);  // why a planner has no plan is read whole
     button_->setObjectName("plan_all");
+    plot_button_->setObjectName("price_plot_button");
+    plot_button_->setCheckable(true);
+    plot_button_->setToolTip(tr("Iteration time against price, in the place of the table"));
     words_->setProperty("role", "secondary");
     auto* row = head_row();
     row->addWidget(button_);
     row->addWidget(words_, 1);
+    row->addWidget(plot_button_);
     table_->setColumnHidden(price_column, !has_prices(document.experiment()));
     auto* column = seamless_column(this);
     column->addLayout(row);
@@ -96,7 +103,6 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     both->setSpacing(0);
     both->addWidget(table_, 3);
     both->addWidget(plot_, 2);
-    plot_->hide();
     column->addLayout(both, 1);
     connect(button_, &QPushButton::clicked, this, [this] { busy_ ? stop() : start(); });
     connect(&document, &Document::changed, this, &PlannerTable::follow);
@@ -109,8 +115,10 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     connect(table_, &QTableWidget::cellClicked, this, choose);
     connect(table_, &QTableWidget::cellActivated, this, choose);
     connect(plot_, &PricePlot::row_clicked, this, choose);
+    connect(plot_button_, &QPushButton::toggled, this, &PlannerTable::share_room);
     show_names();
     show_words();
+    share_room();
 }
 
 PlannerTable::~PlannerTable() {
@@ -160,7 +168,7 @@ void PlannerTable::show_words() {
     words_->setText(busy_      ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
                     : !key_    ? tr("Every planner's plan, one after the other")
                     : is_old() ? tr("Of the experiment before the last edit; a click on a row uses its planner")
-                               : tr("A click on a row uses its planner"));
+                               : tr("A click on a row uses its planner; each is above its own bound"));
 }
 
 bool PlannerTable::is_old() const { return key_ && *key_ != planned_key(document_.experiment()); }
@@ -272,6 +280,15 @@ void PlannerTable::resizeEvent(QResizeEvent* event) {
     // What became of a planner is read whole: in a narrow table it has the room of a longer head.
     table_->horizontalHeaderItem(gap_column)->setText(is_narrow ? tr("Gap") : tr("Above bound"));
     table_->horizontalHeader()->setMinimumSectionSize(std::clamp(width() / 8, least_column, most_column));
+    share_room();
+}
+
+/// Table and plot stand beside each other where both have room, else one of them is shown.
+void PlannerTable::share_room() {
+    const bool is_narrow = width() < wide_enough_for_plot;
+    plot_button_->setVisible(has_plot_ && is_narrow);
+    plot_->setVisible(has_plot_ && (!is_narrow || plot_button_->isChecked()));
+    table_->setVisible(!is_narrow || plot_->isHidden());
 }
 
 void PlannerTable::showEvent(QShowEvent* event) {
@@ -289,6 +306,12 @@ void PlannerTable::show_plan(std::shared_ptr<const PlanOutcome> shown) {
     if (isVisible() || key_) return ask_if_seen();
     show_names();
     fill_shown();
+    show_words();
+}
+
+void PlannerTable::show_no_plan() {
+    if (!std::exchange(shown_, nullptr) || key_) return;  // what was asked grows pale by itself
+    show_names();
     show_words();
 }
 
@@ -332,8 +355,9 @@ void PlannerTable::mark_best() {
         if (const auto& row = rows[static_cast<std::size_t>(r)]; row[0] && row[1])
             priced.push_back({r, table_->item(r, planner_column)->data(Qt::UserRole).toString(), *row[0], *row[1],
                               front[static_cast<std::size_t>(r)]});
-    plot_->setVisible(priced.size() > 1);
+    has_plot_ = priced.size() > 1;
     plot_->show_plans(std::move(priced));
+    share_room();
     for (int r = 0; r < table_->rowCount(); ++r) {
         auto* cell = table_->item(r, iteration_column);
         const bool best = least > 0 && cell->data(Qt::UserRole).toDouble() == least;

@@ -39,12 +39,14 @@ public:
     void stop();
     /// The plan that is shown: its planner's row has its figures at once; the others are asked where that is seen.
     void show_plan(std::shared_ptr<const PlanOutcome> shown);
-    /// That plan is of the experiment as it was, or is none: nothing is asked by itself.
-    void show_no_plan() { shown_ = nullptr; }
+    /// That plan is of the experiment as it was, or is none: its row is empty again, nothing is asked by itself.
+    void show_no_plan();
     bool is_busy() const { return busy_; }
     QTableWidget& table() { return *table_; }
     QPushButton& button() { return *button_; }
-    /// Time against price, where the experiment has prices.
+    /// Shows the plot where there is no room for both.
+    QPushButton& plot_button() { return *plot_button_; }
+    /// Time against price, where the experiment has prices: beside the table, in a narrow panel in its place.
     PricePlot& plot() { return *plot_; }
 
 protected:
@@ -65,19 +67,20 @@ private:
     void show_used();
     void show_words();
     void mark_best();
+    void share_room();
 
     Document& document_;
     const PlannerRegistry& planners_;
     QTableWidget* table_;
     PricePlot* plot_;
-    QPushButton* button_;
+    QPushButton *button_, *plot_button_;
     QLabel* words_;
     QThreadPool pool_;
     std::stop_source stop_;
     std::optional<Experiment> key_;             ///< of what was planned
     std::shared_ptr<const PlanOutcome> shown_;  ///< of the experiment as it is; null: there is none yet
     int serial_ = 0, done_ = 0;
-    bool busy_ = false;
+    bool busy_ = false, has_plot_ = false;
 };
 
 }  // namespace skippipe

@@ -95,17 +95,34 @@ void PricePlot::paintEvent(QPaintEvent*) {
         if (plan.is_front) front << place(plan);
     painter.setPen(QPen(mix(t.surface, t.accent, 0.5), 1.5));
     painter.drawPolyline(front);
+    draw_names(painter);
     for (const auto& plan : plans_) {
         const QPointF at = place(plan);
         painter.setPen(QPen(plan.is_front ? t.accent : t.text_2, 1.5));
         painter.setBrush(plan.is_front ? t.accent : t.surface);
         painter.drawEllipse(at, dot_radius, dot_radius);
-        if (!plan.is_front) continue;
-        painter.setPen(t.text);
-        const QRectF words(at.x() + dot_radius + 3, at.y() - 8, width() - at.x() - dot_radius - 3, 16);
-        painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(plan.name, Qt::ElideRight, static_cast<int>(words.width())));
     }
+}
+
+/// Those on the front first; others, paler, where they cover no name and no dot.
+void PricePlot::draw_names(QPainter& painter) const {
+    std::vector<QRectF> taken;
+    for (const auto& plan : plans_)
+        taken.push_back(QRectF(-dot_radius, -dot_radius, 2 * dot_radius, 2 * dot_radius).translated(place(plan)));
+    for (const bool is_front : {true, false})
+        for (const auto& plan : plans_) {
+            if (plan.is_front != is_front) continue;
+            const QPointF at = place(plan) + QPointF(dot_radius + 3, -8);
+            const QString name =
+                painter.fontMetrics().elidedText(plan.name, Qt::ElideRight, static_cast<int>(width() - at.x()));
+            const QRectF words(at, QSizeF(painter.fontMetrics().horizontalAdvance(name) + 1, 16));
+            const bool covers =
+                std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(words); });
+            if (covers && !is_front) continue;
+            taken.push_back(words);
+            painter.setPen(is_front ? theme().text : theme().text_2);
+            painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter, name);
+        }
 }
 
 const PricedPlan* PricePlot::plan_at(QPointF at) const {

@@ -42,6 +42,7 @@ private:
     Extent times() const;
     Extent prices() const;
     QRectF field() const;
+    void draw_names(QPainter& painter) const;
 
     std::vector<PricedPlan> plans_;
 };

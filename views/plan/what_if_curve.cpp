@@ -17,11 +17,16 @@ namespace {
 constexpr int left_room = 72, bottom_room = 42, top_room = 34;
 constexpr int gap_room = 34, above_gaps = 12;  ///< of the row of values without a plan, and between it and the axis
 constexpr double point_radius = 4;
+constexpr double pale_opacity = 0.4;
 constexpr double tick_room = 44;  ///< pixels between ticks, at least
 
 /// Of a short search: it takes at most so long.
 QString bounded_by(const WhatIfAnswer& answer, const QString& time) {
     return answer.is_whole ? time : QString::fromUtf8("≤\u2009") + time;
+}
+
+bool has_answer(const std::vector<WhatIfAnswer>& answers) {
+    return std::any_of(answers.begin(), answers.end(), [](const auto& answer) { return answer.is_planned(); });
 }
 
 }  // namespace
@@ -39,12 +44,15 @@ WhatIfCurve::WhatIfCurve(QWidget* parent) : QWidget(parent) {
 }
 
 void WhatIfCurve::show_curve(const WhatIfQuestion& question, const std::vector<WhatIfAnswer>& answers) {
-    if (question.words != question_.words || question.values != question_.values) chosen_ = -1;
+    const bool is_other = question.words != question_.words || question.values != question_.values;
+    if (is_other) chosen_ = -1;
+    is_pale_ = !is_other && !has_answer(answers) && has_answer(answers_);
+    update();
+    if (is_pale_) return;
     question_ = question;
     answers_ = answers;
     most_s_ = 0;
     for (const auto& answer : answers_) most_s_ = std::max(most_s_, answer.seconds);
-    update();
 }
 
 void WhatIfCurve::choose(int index) {
@@ -133,9 +141,11 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
     draw_values(painter);
     draw_gaps(painter);
     draw_now(painter);
+    painter.setOpacity(is_pale_ ? pale_opacity : 1);
     draw_line(painter);
     for (std::size_t i = 0; i < answers_.size(); ++i) draw_point(painter, i);
     if (!hasFocus()) return;
+    painter.setOpacity(1);
     painter.setPen(QPen(theme().accent, 1));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));

@@ -18,7 +18,9 @@ class WhatIfCurve : public QWidget {
     Q_OBJECT
 public:
     explicit WhatIfCurve(QWidget* parent = nullptr);
+    /// Until one of its values has an answer, those that the same question had before are drawn pale.
     void show_curve(const WhatIfQuestion& question, const std::vector<WhatIfAnswer>& answers);
+    bool is_pale() const { return is_pale_; }
     void choose(int index);
     /// The longest time that is drawn: beside it, all are said in one unit.
     double most_s() const { return most_s_; }
@@ -57,6 +59,7 @@ private:
     std::vector<WhatIfAnswer> answers_;
     double most_s_ = 0;
     int chosen_ = -1;
+    bool is_pale_ = false;
 };
 
 }  // namespace skippipe

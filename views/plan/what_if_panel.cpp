@@ -133,23 +133,26 @@ void WhatIfPanel::stop() {
     busy_ = false;
 }
 
-/// What is asked already, of the same plan, goes on.
+/// What is asked already, of the same plan or of what has none yet, goes on.
 void WhatIfPanel::ask() {
     const int which = box_->currentIndex();
     const Planner* planner = planners_.find(document_.experiment().pipeline.planner);
     if (awaits_ || which < 0 || planner == nullptr || has_errors(document_.faults())) {
         stop();
         answers_.clear();
-        curve_->show_curve({}, {});
+        curve_->show_curve(awaits_ && which >= 0 ? all_[static_cast<std::size_t>(which)] : WhatIfQuestion{}, {});
         return say();
     }
     const WhatIfQuestion& question = all_[static_cast<std::size_t>(which)];
-    const bool is_asked = !answers_.empty() && plan_ && plan_ == asked_of_ && same_question(question, asked_);
+    Experiment key = plan_key(document_.experiment());
+    const bool is_asked =
+        !answers_.empty() && plan_ == asked_of_ && key == asked_in_ && same_question(question, asked_);
     if (is_asked && busy_) return;
     stop();
     if (!is_asked) answers_.assign(question.values.size(), {});
     asked_ = question;
     asked_of_ = plan_;
+    asked_in_ = std::move(key);
     curve_->show_curve(asked_, answers_);
     *wanted_ = curve_->chosen();
     search();

@@ -21,8 +21,8 @@ class SelectionModel;
 
 /// What the iteration would take if one thing were another: asked without an edit, planned in the background, first
 /// with a short search for each value, then, while it is seen, with the whole one that an edit would start: that of the
-/// chosen value before the others. An edit, or another question, ends what goes on; after an edit it is asked once the
-/// new plan is there.
+/// chosen value before the others. An edit that the plan depends on, or another question, ends what goes on; after an
+/// edit it is asked once the new plan is there, until which what was found is pale.
 class WhatIfPanel : public QWidget {
     Q_OBJECT
 public:
@@ -75,7 +75,8 @@ private:
     std::shared_ptr<const PlanOutcome> plan_;
     WhatIfQuestion asked_;
     std::shared_ptr<const PlanOutcome> asked_of_;
-    std::vector<WhatIfAnswer> answers_;                                                  ///< to `asked_`, of that plan
+    Experiment asked_in_;                                                                ///< its plan_key
+    std::vector<WhatIfAnswer> answers_;                                                  ///< to `asked_`, of both
     std::shared_ptr<std::atomic<int>> wanted_ = std::make_shared<std::atomic<int>>(-1);  ///< the chosen value's place
     int serial_ = 0;
     bool busy_ = false, awaits_ = false;

@@ -91,6 +91,7 @@ QHeaderView { background: @surface2; border: 0; border-bottom: 1px solid @line; 
 QHeaderView::section { background: transparent; color: @text2; border: 0; padding: 4px 11px;
   font-size: 11px; }
 QTableCornerButton::section { background: @surface2; border: 0; }
+QAbstractScrollArea::corner { background: transparent; border: 0; }
 
 QTabBar { background: transparent; qproperty-drawBase: 0; }
 QTabBar::tab { background: transparent; color: @text2; border: 0; border-bottom: 2px solid transparent; padding: 5px 12px 4px 12px; }

@@ -15,6 +15,7 @@ inline constexpr double node_radius = 20;
 inline constexpr double widest_link = 4.5;  ///< pixels
 inline constexpr double rim_width = 8;      ///< dragging from here draws a link
 inline constexpr double region_margin = 32;
+inline constexpr double most_folded_px = 17, least_folded_px = 7;  ///< radius of a folded region
 inline constexpr double grid = 10;
 
 enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item, region_label_item };
@@ -145,9 +146,9 @@ public:
     void follow_nodes();
 
     const std::string& id() const { return id_; }
-    /// Folded it is one disc of so many pixels whatever the zoom, with its nodes' number and stages; they are hidden.
-    /// True where something changes.
-    bool fold(bool folded, double zoom);
+    /// Folded it is one disc of that radius in pixels whatever the zoom, with its nodes' number and stages; they are
+    /// hidden. True where something changes.
+    bool fold(bool folded, double zoom, double radius_px);
     bool is_folded() const { return folded_; }
     /// What a pixel is in the scene's units, as last told.
     double pixel() const { return pixel_; }
@@ -159,6 +160,7 @@ public:
     bool covers(QPointF scene_place) const;
     int fault_level = 0;
     bool link_target = false;  ///< a link being drawn would end here
+    bool hovered = false;      ///< the mouse is on it: its name is shown whatever it covers
     std::vector<NodeItem*> nodes;
     std::vector<LinkItem*> links;
     RegionLabel* label = nullptr;
@@ -168,11 +170,11 @@ private:
     void follow_area();
 
     std::string id_;
-    std::vector<QPointF> places_;  ///< of the nodes, from the middle
-    std::vector<QPointF> hull_;    ///< of the nodes and their names, from the middle; the area is this and a margin
+    std::vector<QPointF> places_;  ///< of the nodes and of the corners of their names' room, from the middle
+    std::vector<QPointF> hull_;    ///< of these; the area is this and a margin
     QPainterPath area_;
     bool folded_ = false;
-    double pixel_ = 1;
+    double pixel_ = 1, radius_px_ = most_folded_px;
 };
 
 /// A region's name, badge and, where it can be linked, the ring from which a link is drawn: above all areas.
@@ -196,6 +198,10 @@ public:
         side_ = side;
     }
     bool is_below() const { return below_; }
+    /// Whether it stands there without covering others; of a folded region it is hidden else, but for one that is
+    /// selected or below the mouse.
+    void set_has_room(bool has) { has_room_ = has; }
+    bool is_shown() const;
     /// Where the words are, in scene coordinates, at full size.
     QRectF words_box() const;
     /// The words and the ring beside them.
@@ -208,7 +214,7 @@ private:
     QRectF words(double scale) const;
     double scale(double zoom) const;
     RegionItem& region_;
-    bool below_ = false, has_handle_;
+    bool below_ = false, has_handle_, has_room_ = true;
     int side_ = 0;
 };
 

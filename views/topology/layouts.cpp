@@ -19,6 +19,7 @@ constexpr double spacing = 80;          // of nodes beside each other
 constexpr double block_gap = 110;       // between the outer nodes of two regions: both areas and a name
 constexpr double least_uncovered = 36;  // of nodes: nearer, one covers the other's stage
 constexpr std::size_t least_crowd = 6, most_on_circle = 24;
+constexpr double screen_aspect = 1.6;  // about as wide for its height a screen is
 constexpr double half_of_map = 180 * map_scale, below_map = 62 * map_scale;
 
 /// Nodes of one region, as a block of rows about its middle.
@@ -73,7 +74,7 @@ bool stand_apart(const std::vector<LaidBlock>& blocks) {
 void set_in_rows(std::vector<LaidBlock>& blocks) {
     double area = 0;
     for (const auto& block : blocks) area += 4 * block.half_width() * block.half_height();
-    const double width = std::max(1.2 * std::sqrt(area * 1.6), 1.0);
+    const double width = std::max(1.2 * std::sqrt(area * screen_aspect), 1.0);
     double x = 0, y = 0, height = 0;
     for (auto& block : blocks) {
         if (x > 0 && x + 2 * block.half_width() > width) x = 0, y += height, height = 0;
@@ -83,8 +84,8 @@ void set_in_rows(std::vector<LaidBlock>& blocks) {
     }
 }
 
-/// Moves blocks that cover each other apart along the shorter way, until none does; many that stand on each other end
-/// in rows instead.
+/// Moves blocks that cover each other apart along the shorter way, rather to the sides than up and down, until none
+/// does; many that stand on each other end in rows instead.
 void push_apart(std::vector<LaidBlock>& blocks) {
     for (int round = 0; round < 400; ++round) {
         bool moved = false;
@@ -98,7 +99,7 @@ void push_apart(std::vector<LaidBlock>& blocks) {
                 moved = true;
                 const double half_x = (over_x / 2 + 0.5) * (dx < 0 ? -1 : 1);
                 const double half_y = (over_y / 2 + 0.5) * (dy < 0 ? -1 : 1);
-                if (over_x < over_y)
+                if (over_x < screen_aspect * over_y)
                     at.x -= half_x, bt.x += half_x;
                 else
                     at.y -= half_y, bt.y += half_y;

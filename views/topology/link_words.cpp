@@ -15,12 +15,13 @@
 
 namespace skippipe {
 namespace {
-constexpr double words_room = 320, words_height = 140;  // beside a line, where words are magnified most
+constexpr double words_room = 320, words_height = 240;  // beside a line, where words are magnified most
 constexpr double least_words_zoom = 0.4;
+constexpr double least_seen = 1.6;  ///< times what the words hide of a line, at which it is still seen
 }  // namespace
 
 double link_width(double bandwidth_bytes_per_s) {
-    constexpr double narrow_bytes_per_s = 20e6 / 8, pixels_a_decade = 1;
+    constexpr double narrow_bytes_per_s = 20e6 / 8, pixels_a_decade = 1.6;
     return std::clamp(1 + pixels_a_decade * std::log10(std::max(bandwidth_bytes_per_s, 1.0) / narrow_bytes_per_s), 1.0,
                       widest_link);
 }
@@ -53,7 +54,8 @@ void LinkWordsItem::show_links(std::vector<const LinkItem*> links) {
     update();
 }
 
-/// On the line or beside it, near its middle, where it covers the least of nodes and of names.
+/// On the line, where that is seen on both sides, or beside it, near its middle, where it covers the least of nodes and
+/// of names.
 QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
     const double scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
     const QRectF words = QFontMetrics(small_font()).boundingRect(QRect(), Qt::AlignCenter, words_of(link));
@@ -62,12 +64,19 @@ QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
     std::vector<QPointF> places;
     constexpr double shares[] = {0.5, 0.4, 0.6, 0.3, 0.7};
     const bool has_badge = link.fault_level > 0 || link.fails;  // in the middle
-    for (const double share : shares) places.push_back(line.pointAt(share) + QPointF(0, has_badge ? 20 * scale : 0));
-    if (line.length() > 0) {
-        const QPointF across(-line.dy() / line.length(), line.dx() / line.length());
-        const double away = std::abs(across.x()) * size.width() / 2 + std::abs(across.y()) * size.height() / 2 + 6;
+    const QPointF along = line.length() > 0 ? (line.p2() - line.p1()) / line.length() : QPointF(1, 0);
+    const double hidden = std::min(size.width() / std::max(std::abs(along.x()), 1e-9),
+                                   size.height() / std::max(std::abs(along.y()), 1e-9));
+    if (line.length() >= least_seen * hidden || line.length() == 0)
         for (const double share : shares)
-            for (const double side : {away, -away}) places.push_back(line.pointAt(share) + side * across);
+            places.push_back(line.pointAt(share) + QPointF(0, has_badge ? 20 * scale : 0));
+    if (line.length() > 0) {
+        const QPointF across(-along.y(), along.x());
+        const double away = std::abs(across.x()) * size.width() / 2 + std::abs(across.y()) * size.height() / 2 + 6;
+        for (const double further : {0.0, 24.0, 48.0})
+            for (const double share : shares)
+                for (const double side : {1.0, -1.0})
+                    places.push_back(line.pointAt(share) + side * (away + further * scale) * across);
     }
     QRectF box({}, size);
     const auto around = [&](QPointF place) {

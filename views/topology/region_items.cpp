@@ -15,16 +15,14 @@
 namespace skippipe {
 namespace {
 
-constexpr double name_below = 12;  ///< so much further down a hull reaches, for the nodes' names
 constexpr double handle_radius = 4.5;
-constexpr double folded_radius_px = 17;
+constexpr double least_counted_px = 10;            ///< of a folded disc that has room for a number
+constexpr double named_zoom = 0.6, name_room = 4;  ///< a hull holds names as large as then, and so much round them
 
 double cross(QPointF a, QPointF b) { return a.x() * b.y() - a.y() * b.x(); }
 
-/// The convex hull of these nodes and of the room for their names, clockwise as seen; of none the middle.
-std::vector<QPointF> hull_of(const std::vector<QPointF>& nodes) {
-    std::vector<QPointF> all(nodes);
-    for (const QPointF node : nodes) all.push_back(node + QPointF(0, name_below));
+/// The convex hull of these places, clockwise as seen; of none the middle.
+std::vector<QPointF> hull_of(std::vector<QPointF> all) {
     if (all.empty()) return {{0, 0}};
     std::sort(all.begin(), all.end(),
               [](QPointF a, QPointF b) { return a.x() < b.x() || (a.x() == b.x() && a.y() < b.y()); });
@@ -96,12 +94,18 @@ void RegionItem::follow_nodes() {
     for (const auto* node : nodes) sum += node->pos();
     if (!nodes.empty()) setPos(sum / static_cast<double>(nodes.size()));
     std::vector<QPointF> places;
-    for (const auto* node : nodes) places.push_back(node->pos() - pos());
+    for (const auto* node : nodes) {
+        const QPointF at = node->pos() - pos();
+        const QSizeF name = node->name_box(named_zoom).size();
+        const double half = std::max(0.0, name.width() / 2 + name_room - region_margin);
+        const double below = node_radius + name.height() + name_room - region_margin;
+        places.insert(places.end(), {at, at + QPointF(-half, below), at + QPointF(half, below)});
+    }
     if (folded_ || places != places_ || area_.isEmpty()) {
         places_ = std::move(places);
         hull_ = hull_of(places_);
         area_ = folded_ ? QPainterPath{} : rounded(hull_, region_margin);
-        if (folded_) area_.addEllipse(QPointF(0, 0), folded_radius_px * pixel_, folded_radius_px * pixel_);
+        if (folded_) area_.addEllipse(QPointF(0, 0), radius_px_ * pixel_, radius_px_ * pixel_);
     }
     follow_area();
 }
@@ -110,7 +114,7 @@ QPointF RegionItem::edge_towards(QPointF scene_place) const {
     const QPointF way = scene_place - pos();
     const double length = std::hypot(way.x(), way.y());
     if (length == 0) return pos();
-    if (folded_) return pos() + way * (folded_radius_px * pixel_ / length);
+    if (folded_) return pos() + way * (radius_px_ * pixel_ / length);
     // The middle lies in the hull, and what is further out on the way lies further from it: halving finds the margin.
     double in = 0, out = area_.boundingRect().width() + area_.boundingRect().height();
     for (int i = 0; i < 24; ++i) {
@@ -122,8 +126,7 @@ QPointF RegionItem::edge_towards(QPointF scene_place) const {
 
 bool RegionItem::covers(QPointF scene_place) const {
     const QPointF place = scene_place - pos();
-    return folded_ ? std::hypot(place.x(), place.y()) < folded_radius_px * pixel_
-                   : distance_to(hull_, place) < region_margin;
+    return folded_ ? std::hypot(place.x(), place.y()) < radius_px_ * pixel_ : distance_to(hull_, place) < region_margin;
 }
 
 void RegionItem::follow_area() {
@@ -134,11 +137,12 @@ void RegionItem::follow_area() {
     if (label != nullptr) label->follow();
 }
 
-bool RegionItem::fold(bool folded, double zoom) {
+bool RegionItem::fold(bool folded, double zoom, double radius_px) {
     const double pixel = 1 / zoom;
-    if (folded == folded_ && (!folded || pixel == pixel_)) return false;
+    if (folded == folded_ && (!folded || (pixel == pixel_ && radius_px == radius_px_))) return false;
     folded_ = folded;
     pixel_ = pixel;
+    radius_px_ = radius_px;
     area_.clear();
     setZValue(folded ? 2 : -2);  // as its nodes
     for (auto* node : nodes) {
@@ -158,23 +162,26 @@ void RegionItem::paint_folded(QPainter& painter) const {
         std::any_of(nodes.begin(), nodes.end(), [](const auto* n) { return n->holds_selection; });
     painter.setPen(isSelected() || link_target || holds_selected ? QPen(t.accent, 3) : QPen(t.text_2, 1.5));
     painter.setBrush(t.surface_2);
-    painter.drawEllipse(QPointF(0, 0), folded_radius_px, folded_radius_px);
+    painter.drawEllipse(QPointF(0, 0), radius_px_, radius_px_);
     std::map<int, int> of_stage;
     for (const auto* node : nodes) ++of_stage[node->stage];
-    constexpr double ring = folded_radius_px - 4;
+    const double wide = radius_px_ * 4 / most_folded_px, ring = radius_px_ - wide;
     double from = 90;
     for (const auto& [stage, count] : of_stage) {
         const double span = 360.0 * count / static_cast<double>(nodes.size());
-        painter.setPen(QPen(stage >= 0 ? t.stage(stage) : t.line, 4, Qt::SolidLine, Qt::FlatCap));
+        painter.setPen(QPen(stage >= 0 ? t.stage(stage) : t.line, wide, Qt::SolidLine, Qt::FlatCap));
         painter.setBrush(Qt::NoBrush);
         painter.drawArc(QRectF(-ring, -ring, 2 * ring, 2 * ring), static_cast<int>(std::lround(16 * from)),
                         static_cast<int>(std::lround(-16 * span)));
         from -= span;
     }
     painter.setPen(t.text);
-    painter.setFont(bold_font());
-    painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter,
-                     QStringLiteral("×%1").arg(nodes.size()));
+    QFont font = bold_font();
+    font.setPixelSize(std::min(size::body_text, static_cast<int>(radius_px_ * size::body_text / most_folded_px) + 1));
+    painter.setFont(font);
+    if (radius_px_ >= least_counted_px)
+        painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter | Qt::TextDontClip,
+                         QStringLiteral("×%1").arg(nodes.size()));
     int fault = 0;
     bool down = false, fails = false;
     double critical_share = 0;
@@ -184,11 +191,11 @@ void RegionItem::paint_folded(QPainter& painter) const {
         fails = fails || node->fails;
         critical_share = std::max(critical_share, node->critical_share);
     }
-    constexpr double out = folded_radius_px * 0.75;
+    const double out = radius_px_ * 0.75;
     draw_badge(&painter, {out, -out}, fault);
     // Beside the badges, and on the side where its name is not.
     if (critical_share > 0)
-        draw_share(&painter, {0, (label != nullptr && label->is_below() ? -1 : 1) * (folded_radius_px + 2)},
+        draw_share(&painter, {0, (label != nullptr && label->is_below() ? -1 : 1) * (radius_px_ + 2)},
                    whole_percent(critical_share));
     if (down || fails) {
         painter.translate(-out, -out);
@@ -263,9 +270,13 @@ QRectF RegionLabel::words_and_handle_box(double zoom) const {
     return words(scale(zoom)).adjusted(0, 0, has_handle_ ? 2 * (handle_radius + 3) * pixel : 0, 0);
 }
 
+bool RegionLabel::is_shown() const {
+    return has_room_ || !region_.is_folded() || region_.hovered || region_.isSelected();
+}
+
 QPainterPath RegionLabel::shape() const {
     QPainterPath path;
-    path.addRect(words_box());
+    if (is_shown()) path.addRect(words_box());
     return path;
 }
 
@@ -276,13 +287,13 @@ QPointF RegionLabel::handle(double zoom) const {
 }
 
 bool RegionLabel::on_handle(QPointF scene_place, double zoom) const {
-    if (!has_handle_) return false;
+    if (!has_handle_ || !is_shown()) return false;
     const QPointF d = scene_place - handle(zoom);
     return std::hypot(d.x(), d.y()) <= (handle_radius + 3) * (region_.is_folded() ? region_.pixel() : 1);
 }
 
 void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
-    if (!is_close(painter) && !region_.is_folded()) return;
+    if (!is_shown() || (!is_close(painter) && !region_.is_folded())) return;
     const Theme& t = theme();
     const QColor ground = mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1);
     const double magnified = scale(painter->worldTransform().m11());

@@ -96,6 +96,7 @@ void TopologyScene::rebuild() {
     new_link_ = nullptr;
     link_from_ = link_to_ = nullptr;
     hovered_ = nullptr;
+    hovered_region_ = nullptr;
     shown_ = document_.experiment().topology;
     const Topology& t = shown_;
     for (const auto& region : t.regions)
@@ -436,19 +437,27 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         const auto& link = dynamic_cast<const LinkItem&>(*item);
         const auto& key = link.key();
         subject.links.insert(key);
+        const auto& told = link_words_->links();  // beside it
+        const bool is_told = std::find(told.begin(), told.end(), &link) != told.end();
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
                 lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
-                      << ::skippipe::link_words(l) +
-                             (link.critical ? '\n' + critical_words(link.critical_share) +
-                                                  tr("; the end of the iteration waits for it the longest")
-                                            : QString{})
+                      << (is_told ? QString{} : ::skippipe::link_words(l))
+                      << (link.critical ? critical_words(link.critical_share) +
+                                              tr("; the end of the iteration waits for it the longest")
+                                        : QString{})
                       << failure_lines(failures_of_link(e, l));
+        lines.removeAll(QString{});
     } else if (item->type() == region_item) {
         const auto* region = static_cast<RegionItem*>(item);
         subject.regions.insert(region->id());
         lines << QString::fromStdString(region->id())
               << (region->nodes.size() == 1 ? tr("1 node") : tr("%1 nodes").arg(region->nodes.size()));
+        Link within{region->id(), region->id(), e.topology.within_region.latency_s,
+                    e.topology.within_region.bandwidth_bytes_per_s};
+        for (const auto& l : e.topology.links)
+            if (l.from == region->id() && l.to == region->id()) within = l;
+        if (region->nodes.size() > 1) lines << tr("Between its nodes: %1").arg(::skippipe::link_words(within));
         if (editable_) lines << tr("Drag it to move its nodes, the ring beside its name to link it");
     }
     for (const auto& fault : document_.faults())

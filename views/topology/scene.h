@@ -175,6 +175,7 @@ private:
     LinkWordsItem* link_words_ = nullptr;
     CriticalThings critical_;
     LinkItem* hovered_ = nullptr;
+    RegionItem* hovered_region_ = nullptr;  ///< folded, its name in sight
     QGraphicsLineItem* new_link_ = nullptr;
     QGraphicsItem* link_from_ = nullptr;  ///< a node or a region
     QGraphicsItem* link_to_ = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "views/topology/item_marks.h"
+#include "views/topology/layouts.h"
 #include "views/topology/scene.h"
 
 namespace skippipe {
@@ -42,9 +43,20 @@ void TopologyScene::show_folded() {
     const bool is_synced = std::exchange(syncing_, true);  // what is hidden stays selected
     bool changed = false;
     const Far& far = editable_ ? to_edit : to_watch;
+    const auto is_folded = [&](const std::string& id, const RegionItem& item) {
+        const bool is_far = zoom_ < far.zoom && item.nodes.size() >= far.least_nodes;
+        return !item.nodes.empty() && (is_far || folded_.contains(id));
+    };
+    std::vector<Point> discs;
+    for (const auto& [id, item] : regions_)
+        if (is_folded(id, *item)) discs.push_back({item->x(), item->y()});
+    const auto gaps = nearest_distances(discs);
+    auto gap = gaps.begin();
     for (auto& [id, item] : regions_) {
-        const bool is_far = zoom_ < far.zoom && item->nodes.size() >= far.least_nodes;
-        changed |= item->fold(!item->nodes.empty() && (is_far || folded_.contains(id)), zoom_);
+        const bool folds = is_folded(id, *item);
+        // Those that are near each other are as small as leaves them apart.
+        const double half_px = folds ? *gap++ * zoom_ / 2 - 1 : most_folded_px;
+        changed |= item->fold(folds, zoom_, std::clamp(half_px, least_folded_px, most_folded_px));
     }
     syncing_ = is_synced;
     if (!changed) return;

@@ -130,11 +130,19 @@ void TopologyScene::link_new_node(QGraphicsItem* from, RegionItem* into, QPointF
 
 void TopologyScene::hover(QPointF place) {
     LinkItem* under = nullptr;
+    RegionItem* folded = nullptr;
     for (auto* item : items(place)) {
         if (item->type() == node_item) break;
+        if (item->type() == region_item && static_cast<RegionItem*>(item)->is_folded())
+            folded = static_cast<RegionItem*>(item);
         if (item->type() != link_item) continue;
         under = static_cast<LinkItem*>(item);
         break;
+    }
+    if (folded != hovered_region_) {
+        for (auto* region : {hovered_region_, folded})
+            if (region != nullptr) region->hovered = region == folded, region->label->update();
+        hovered_region_ = folded;
     }
     if (under == hovered_) return;
     for (auto* link : {hovered_, under})

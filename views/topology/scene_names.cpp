@@ -13,7 +13,8 @@ namespace {
 
 constexpr double least_named_zoom = 0.12;  // where nodes are five pixels
 constexpr std::size_t most_named = 100;
-constexpr double name_edge = 1;  // pixels between a name and what it must not touch
+constexpr double most_hidden = 0.1;  // of what a folded region's name covers, as a share of it
+constexpr double name_edge = 1;      // pixels between a name and what it must not touch
 
 /// How much of a box an area covers.
 double covered_by(const RegionItem& region, const QRectF& box) {
@@ -36,6 +37,7 @@ void TopologyScene::place_labels() {
     };
     std::vector<Taken> taken;
     for (const auto& [id, item] : nodes_) {
+        if (!item->isVisible()) continue;
         taken.push_back({item->shape().boundingRect().translated(item->pos()), item->region});
         taken.push_back({item->name_box(zoom_), item->region});
     }
@@ -59,7 +61,9 @@ void TopologyScene::place_labels() {
             if (area == 0) break;
         }
         region->label->set_place(best.first, best.second);
-        taken.push_back({region->label->words_and_handle_box(zoom_), region});
+        const QRectF box = region->label->words_and_handle_box(zoom_);
+        region->label->set_has_room(least <= most_hidden * area_of(box));
+        if (region->label->is_shown()) taken.push_back({box, region});
     }
 }
 

@@ -101,15 +101,19 @@ void TopologyView::fit_way() {
     magnify(zoom_for(box, least_way));
     centerOn(box.center());
     fitted_size_ = viewport()->size();
+    fitted_window_ = window()->size();
     user_moved_ = false;
 }
 
 void TopologyView::fit() {
     shows_way_ = false;
-    QRectF box = scene_.things_box();
-    if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
-    // Names are as large whatever the zoom, and find their places by it.
-    magnify(zoom_for(box, least_fitted));
+    QRectF box;
+    // Folded regions and names are as large whatever the zoom: the second time as what is seen then has them.
+    for (int round = 0; round < 2; ++round) {
+        box = scene_.things_box();
+        if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
+        magnify(zoom_for(box, least_fitted));
+    }
     box |= scene_.names_box(transform().m11());
     box.adjust(-8, -8, 8, 8);
     if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
@@ -123,6 +127,7 @@ void TopologyView::fit() {
     centerOn(box.center());
     place_hops_note();
     fitted_size_ = viewport()->size();
+    fitted_window_ = window()->size();
     user_moved_ = false;
 }
 
@@ -338,7 +343,8 @@ void TopologyView::resizeEvent(QResizeEvent* event) {
     // A banner that comes is no reason to move what is looked at, unless it hides some; another size of the window is.
     const QSize now = viewport()->size(), then = fitted_size_;
     const auto differs = [](int a, int b) { return std::abs(a - b) > b * 15 / 100; };
-    const bool is_another = differs(now.width(), then.width()) || differs(now.height(), then.height());
+    const bool is_another = fitted_window_ != window()->size() || differs(now.width(), then.width()) ||
+                            differs(now.height(), then.height());
     if (user_moved_ || (!is_another && sees_all())) return;
     if (shows_way_) return fit_way();
     fit();

@@ -144,7 +144,8 @@ private:
     QRect words_box_;
     QString words_shown_;  ///< of the selected stage's reduction
     QPoint pan_from_;
-    QSize fitted_size_;  ///< of the viewport when all was brought into sight; empty: not yet
+    QSize fitted_size_;    ///< of the viewport when all was brought into sight; empty: not yet
+    QSize fitted_window_;  ///< of the window then
     bool panning_ = false, space_held_ = false, user_moved_ = false;
     bool shows_way_ = false;  ///< a microbatch's way fills the view
 };

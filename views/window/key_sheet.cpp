@@ -97,7 +97,8 @@ KeySheet::KeySheet(KeyBindings& bindings, QWidget* parent)
     for (const auto& binding : bindings_.all()) {
         if (binding.action == nullptr) continue;
         actions_.push_back(binding.action);
-        add_fixed(binding.action->property("group").toString(), QString(binding.action->text()).remove('&'), {});
+        put_row(table_->rowCount(), binding.action->property("group").toString(),
+                QString(binding.action->text()).remove('&'), {});
         table_->item(table_->rowCount() - 1, keys_column)
             ->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable);
     }
@@ -109,7 +110,10 @@ KeySheet::KeySheet(KeyBindings& bindings, QWidget* parent)
 }
 
 void KeySheet::add_fixed(const QString& where, const QString& what, const QString& keys) {
-    const int row = table_->rowCount();
+    put_row(fixed_++, where, what, keys);
+}
+
+void KeySheet::put_row(int row, const QString& where, const QString& what, const QString& keys) {
     table_->insertRow(row);
     const QString cells[] = {where, what, keys};
     for (int i = 0; i < 3; ++i) {
@@ -123,7 +127,7 @@ void KeySheet::add_fixed(const QString& where, const QString& what, const QStrin
 void KeySheet::fill() {
     for (std::size_t i = 0; i < actions_.size(); ++i) {
         if (actions_[i] == nullptr) continue;
-        auto* item = table_->item(static_cast<int>(i), keys_column);
+        auto* item = table_->item(fixed_ + static_cast<int>(i), keys_column);
         item->setText(actions_[i]->shortcut().toString(QKeySequence::NativeText));
         QFont font = table_->font();
         font.setBold(bindings_.is_changed(actions_[i]));
@@ -145,9 +149,8 @@ void KeySheet::show_found(const QString& typed) {
 }
 
 void KeySheet::take(int row, const QKeySequence& keys) {
-    if (row < 0 || static_cast<std::size_t>(row) >= actions_.size())
-        return told_->setText(tr("These keys belong to the view and stay as they are"));
-    QAction* action = actions_[static_cast<std::size_t>(row)];
+    if (row < fixed_) return told_->setText(tr("These keys belong to the view and stay as they are"));
+    QAction* action = actions_[static_cast<std::size_t>(row - fixed_)];
     if (action == nullptr) return;
     const QString why = bindings_.set(action, keys);
     const QString name = QString(action->text()).remove('&');

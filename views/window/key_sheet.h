@@ -16,12 +16,13 @@ class KeySheet : public QDialog {
 public:
     /// `bindings` outlives it.
     explicit KeySheet(KeyBindings& bindings, QWidget* parent = nullptr);
-    /// A row of keys that a view handles itself.
+    /// A row of keys that a view handles itself, above the actions.
     void add_fixed(const QString& where, const QString& what, const QString& keys);
     QTableWidget& table() { return *table_; }
     const QLabel& told() const { return *told_; }
 
 private:
+    void put_row(int row, const QString& where, const QString& what, const QString& keys);
     void fill();
     void take(int row, const QKeySequence& keys);
     /// Hides the rows without these words.
@@ -31,7 +32,8 @@ private:
     QTableWidget* table_;
     QLineEdit* search_;
     QLabel* told_;
-    std::vector<QPointer<QAction>> actions_;  ///< of the first rows
+    std::vector<QPointer<QAction>> actions_;  ///< of the rows below the fixed ones
+    int fixed_ = 0;                           ///< rows of keys that views handle themselves
 };
 
 }  // namespace skippipe

@@ -160,6 +160,10 @@ void Palette::add_templates() {
     menu->addSeparator();
     add_shapes(*menu);
     more->setMenu(menu);
+    connect(menu, &QMenu::aboutToHide, more, [more] {
+        more->setAttribute(Qt::WA_UnderMouse, false);  // the mouse left while the menu had it
+        more->update();
+    });
 }
 
 void Palette::add_shapes(QMenu& menu) {

@@ -194,10 +194,10 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     const Experiment& e = document_.experiment();
     const bool has_prices = skippipe::has_prices(e);
     const auto price = price_of(e, outcome.problem, outcome.plan, outcome.timeline);
-    if (has_prices) show(figure(tr("Price"), three_digits(price.total())), 3);
+    if (has_prices) show(figure(tr("Price of an iteration"), three_digits(price.total())), 3);
     if (const auto budget = budget_of(e, s.iteration_seconds, price); budget.iterations > 0)
-        show(figure(tr("All tokens"),
-                    duration(budget.seconds) + (has_prices ? tr(", %1").arg(three_digits(budget.price)) : QString{})),
+        show(figure(tr("All tokens"), duration(budget.seconds) +
+                                          (has_prices ? tr(", price %1").arg(three_digits(budget.price)) : QString{})),
              4);
     const auto gap = placed_gap(outcome);
     if (const QString words = any_placement_words(s, gap); !old && !words.isEmpty())

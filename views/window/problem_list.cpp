@@ -65,11 +65,20 @@ private:
     QListView& view_;
 };
 
-constexpr std::size_t most_unused_apart = 3;
+constexpr std::size_t most_unused_apart = 3, most_unused_named = 5;
+
+/// "a, b, c, d, e and 102 more"
+std::string some_of(const std::vector<std::string>& names) {
+    std::string words;
+    for (std::size_t i = 0; i < std::min(names.size(), most_unused_named); ++i)
+        words += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() <= most_unused_named) return words;
+    return words + " and " + std::to_string(names.size() - most_unused_named) + " more";
+}
 
 /// Nodes that hold a stage and get no microbatch: no fault, but seldom meant. Many are told in one.
 Faults unused_nodes(const PlanOutcome& plan) {
-    std::string names;
+    std::vector<std::string> names;
     std::vector<int> visits(plan.problem.node_ids.size());
     for (const auto& path : plan.plan.paths)
         for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
@@ -86,12 +95,12 @@ Faults unused_nodes(const PlanOutcome& plan) {
                        " all-reduces over it all the same";
             note.remedy = "Faster links to it, more microbatches, or a smaller stage would change that";
             notes.push_back(note);
-            names += (names.empty() ? "" : ", ") + name;
+            names.push_back(name);
         }
     if (notes.size() <= most_unused_apart) return notes;
     Fault all = notes.front();
     all.pointer = "/topology/nodes";
-    all.what = std::to_string(notes.size()) + " nodes execute nothing: " + names;
+    all.what = std::to_string(notes.size()) + " nodes execute nothing: " + some_of(names);
     all.why = "the plan sends no microbatch through them, and their stages all-reduce over them all the same";
     all.remedy = "Faster links to them, more microbatches, or smaller stages would change that";
     return {all};
@@ -134,6 +143,8 @@ Faults ProblemList::faults() const {
         const auto unused = unused_nodes(*outcome);
         faults.insert(faults.end(), unused.begin(), unused.end());
     }
+    std::stable_partition(faults.begin(), faults.end(),
+                          [](const Fault& fault) { return fault.severity == Fault::Severity::error; });
     return faults;
 }
 

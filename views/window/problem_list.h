@@ -19,7 +19,8 @@ class ProblemList : public QListWidget {
 public:
     ProblemList(const Document& document, const PlanService& plans, QWidget* parent = nullptr);
 
-    /// Faults of the document, texts that fields refuse, why there is no plan, and what in a plan is seldom meant.
+    /// Faults of the document, texts that fields refuse, why there is no plan, and what in a plan is seldom meant:
+    /// what keeps it from being launched before all else.
     Faults faults() const;
     void show_faults(const Faults& faults);
 

@@ -12,6 +12,7 @@
 #include "core/experiment/validate.h"
 #include "views/document/document.h"
 #include "views/theme/elided_button.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
@@ -63,6 +64,36 @@ std::vector<Remedy> tried(std::vector<Remedy>& all, const Fault& fault, const Ex
     return found;
 }
 
+/// Of all links between nodes, or of all between regions: those that this one is one of.
+double median_of_like(const Topology& t, const Link& link, double Link::*value) {
+    const auto joins_regions = [&](const Link& one) {
+        return std::any_of(t.regions.begin(), t.regions.end(), [&](const Region& r) { return r.id == one.from; });
+    };
+    std::vector<double> values;
+    for (const auto& other : t.links)
+        if (joins_regions(other) == joins_regions(link)) values.push_back(other.*value);
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// A slip of the unit: what its like have.
+void add_for_link_value(std::vector<Remedy>& all, const Fault& fault, const Experiment& e, const LinkKey& key) {
+    const auto add = [&](double Link::*value, const auto& words) {
+        for (const auto& link : e.topology.links)
+            if (link.from == key.from && link.to == key.to)
+                all.push_back({QObject::tr("Give it the median of its like, %1")
+                                   .arg(words(median_of_like(e.topology, link, value))),
+                               [key, value, usual = median_of_like(e.topology, link, value)](Experiment& x) {
+                                   for (auto& mended : x.topology.links)
+                                       if (mended.from == key.from && mended.to == key.to) mended.*value = usual;
+                               }});
+    };
+    if (fault.pointer.ends_with("/bandwidth_bytes_per_s"))
+        add(&Link::bandwidth_bytes_per_s, [](double value) { return quantity(8 * value, "bit/s"); });
+    if (fault.pointer.ends_with("/latency_s")) add(&Link::latency_s, [](double value) { return duration(value); });
+}
+
 void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
     const Selection subject = subject_of(fault.pointer, e);
     if (subject.failure)
@@ -90,6 +121,7 @@ void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experime
         all.push_back({QObject::tr("Remove %1").arg(QString::fromStdString(id)),
                        [id](Experiment& x) { remove_selected(x, {.nodes = {id}}); }});
     }
+    for (const auto& link : subject.links) add_for_link_value(all, fault, e, link);
     if (!subject.links.empty())
         all.push_back({QObject::tr("Remove this link"),
                        [links = subject.links](Experiment& x) { remove_selected(x, {.links = links}); }});
@@ -228,7 +260,7 @@ void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
 /// So that nobody takes what mends one problem for what mends another.
 void RemedyBar::name_fault() {
     const QString place = fault_ ? fault_place(*fault_, document_) : QString{};
-    words_->setText(place.isEmpty() ? tr("Mend it:") : tr("Mend %1:").arg(place));
+    words_->setText(place.isEmpty() ? tr("Remedy:") : tr("Remedy for %1:").arg(place));
 }
 
 /// One below the other where they would be cut short beside each other.

@@ -138,7 +138,7 @@ void TopBar::follow() {
     const QString state = document_.file_has_faults() ? tr("has faults")
                           : saved                     ? tr("saved")
                           : document_.is_modified()   ? tr("edited")
-                                                      : tr("template");
+                                                      : tr("not saved");
     for (auto* widget : of_design_) widget->setVisible(is_in_sight_);
     for (auto* widget : {subject_, draft_}) widget->setVisible(!is_in_sight_);
     state_->setText(state);
