@@ -438,7 +438,7 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         subject.links.insert(key);
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
-                lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
+                lines << link_name(l)
                       << ::skippipe::link_words(l) +
                              (link.critical ? '\n' + critical_words(link.critical_share) +
                                                   tr("; the end of the iteration waits for it the longest")
