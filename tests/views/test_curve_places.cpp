@@ -79,8 +79,9 @@ private Q_SLOTS:
         auto* key = static_cast<FlowKey*>(panel.findChild<QWidget*>("curve_key"));
         QCOMPARE(key->words(), panel.key_text());
         const auto one_line = key->places(2000);
-        const int three = one_line[2].right() + 1 + key->contentsMargins().right();
-        for (const auto& [width, lines] : {std::pair{three, 1}, {three - 1, 2}, {one_line[1].left() + 5, 3}}) {
+        QCOMPARE(one_line.size(), 4U);  // the last has room for where the crosshair is
+        const int all = one_line.back().right() + 1 + key->contentsMargins().right();
+        for (const auto& [width, lines] : {std::pair{all, 1}, {all - 1, 2}, {one_line[1].left() + 5, 4}}) {
             const auto places = key->places(width);
             QCOMPARE(places.back().top() / places[0].height() + 1, lines);
             QCOMPARE(key->heightForWidth(width), places.back().bottom() + 1 + key->contentsMargins().bottom());
@@ -90,8 +91,8 @@ private Q_SLOTS:
                 for (std::size_t j = 0; j < i; ++j) QVERIFY(!places[i].intersects(places[j]));
             }
         }
-        panel.resize(three - 1, 400);
-        QTRY_COMPARE(key->height(), key->heightForWidth(three - 1));
+        panel.resize(all - 1, 400);
+        QTRY_COMPARE(key->height(), key->heightForWidth(all - 1));
         const auto places = key->places(key->width());
         const QImage drawn = key->grab().toImage();
         for (RunId run = 1; run <= 3; ++run) {  // its picture is where its entry begins

@@ -209,16 +209,43 @@ private Q_SLOTS:
         QCOMPARE(panel.charts().size(), 2U);
         panel.charts()[0]->set_crosshair(4.2);
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  300\nRun 2, gpipe  301"));
+        QCOMPARE(panel.charts()[0]->crosshair_words(), QString("Iteration 4"));
         panel.charts()[0]->set_crosshair(10);
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe  166\nRun 2, gpipe"));  // it ended before
         Q_EMIT panel.charts()[0]->hovered(2);
         QCOMPARE(plain(panel.charts()[1]->readout()), QString("Run 1, gpipe  10.0 s\nRun 2, gpipe  10.0 s"));
+        auto* key = static_cast<FlowKey*>(panel.findChild<QWidget*>("curve_key"));
+        QCOMPARE(plain(key->words()).section('\n', -1), QString("Iteration 2"));
+        QVERIFY2(plain(key->words()).startsWith("Run 1, gpipe  365, 10.0 s\n"), qPrintable(key->words()));
+        const auto places = key->places(600);
         Q_EMIT panel.charts()[1]->left();
+        QCOMPARE(key->places(600), places);  // nothing moves under the mouse
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
         panel.findChild<QAction*>("less_baseline")->setChecked(true);
         panel.charts()[0]->set_crosshair(3.2);
         QVERIFY2(panel.charts()[0]->readout().startsWith("Run 1, gpipe  0\nRun 2, gpipe  0."),
                  qPrintable(panel.charts()[0]->readout()));
+    }
+
+    /// A value has the unit of its axis; validation is told where it was measured.
+    void the_crosshair_counts_as_its_axis_does() {
+        const RunData run = run_of(1, 40);
+        CurvePanel panel;
+        panel.resize(700, 500);
+        panel.set_metrics({"loss", "bytes_sent"});
+        panel.show_runs(snapshots({&run}), 1);
+        auto &loss = *panel.charts()[0], &bytes = *panel.charts()[1];
+        bytes.set_crosshair(3);
+        QVERIFY2(plain(bytes.readout()).endsWith(" MB"), qPrintable(bytes.readout()));
+        const auto& curves = loss.set().curves;
+        const auto discs = std::find_if(curves.begin(), curves.end(), [](const Curve& c) { return c.marks; });
+        QVERIFY(discs != curves.end() && discs->points.size() > 1);
+        const double first = discs->points[0].x, second = discs->points[1].x;
+        loss.set_crosshair(first);
+        QVERIFY(!loss.value_words(*discs).isEmpty());
+        loss.set_crosshair((first + second) / 2);
+        QVERIFY(loss.value_words(*discs).isEmpty());
+        QVERIFY(loss.plot().toolTip().isEmpty());
     }
 
     /// Many lines are drawn plainly, but for the baseline's; a few with their dashes and soft edges.

@@ -44,6 +44,12 @@ private Q_SLOTS:
         QCOMPARE(query.most_s, 2.0);
         QCOMPARE(read_query("memory link", fault).causes, (std::vector{IdleCause::memory, IdleCause::link}));
         QCOMPARE(read_query("idle", fault).causes.size(), idle_causes);
+        const auto waits = read_query("n3 waiting", fault);
+        QVERIFY(fault.empty() && waits.node == "n3" && waits.causes.size() == idle_causes);
+        for (const char* words : {"waiting for the link", "link waiting", "waiting for a link"})
+            QCOMPARE(read_query(words, fault).causes, std::vector{IdleCause::link});
+        QCOMPARE(read_query("waiting its turn", fault).causes, std::vector{IdleCause::order});
+        QCOMPARE(read_query("a", fault).node, std::string("a"));
         read_query("node-1 node-2", fault);
         QCOMPARE(fault, std::string("node-2"));
         read_query(">fast", fault);

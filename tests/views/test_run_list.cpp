@@ -438,7 +438,7 @@ private Q_SLOTS:
             list.select({first_});
             QVERIFY(choose("Star"));
             QTRY_COMPARE_WITH_TIMEOUT(Reader(file_).run(first_)->tags, std::vector<std::string>{star_tag}, patient_ms);
-            QTRY_VERIFY(model->index(1, RunTable::name).data().toString() == QString::fromUtf8("☆ first"));
+            QTRY_VERIFY(model->index(1, RunTable::name).data().toString() == QString::fromUtf8("★ first"));
             QVERIFY(choose("Archive"));
             QTRY_COMPARE(model->rowCount(), 1);
             list.findChild<QLineEdit*>("run_filter")->setText("archived");
@@ -482,18 +482,18 @@ private Q_SLOTS:
         QCOMPARE(list.selected().size(), 2U);
         QTest::mouseClick(list.view().viewport(), Qt::LeftButton, {}, eye);
         QVERIFY(!list.marks().hides(second_));
-        // What the other is held against has the star, pinned or not.
-        const auto has_star = [&](int row) {
-            return model->index(row, RunTable::number).data().toString().startsWith(QString::fromUtf8("★"));
+        // What the other is held against has a mark of its own, pinned or not.
+        const auto has_mark = [&](int row) {
+            return model->index(row, RunTable::number).data().toString().startsWith(QString::fromUtf8("◆"));
         };
-        QVERIFY(has_star(1) && !has_star(0));
+        QVERIFY(has_mark(1) && !has_mark(0));
         list.select({second_});
-        QVERIFY(!has_star(1) && !has_star(0));
+        QVERIFY(!has_mark(1) && !has_mark(0));
         list.select({first_, second_});
         list.pin_button().click();
-        const auto star = model->index(0, RunTable::number);  // not the one that they are held against already
-        QVERIFY(star.data().toString().startsWith(QString::fromUtf8("★")));
-        QVERIFY2(list.view().fontMetrics().horizontalAdvance("★ 9999") < list.view().columnWidth(RunTable::number),
+        const auto mark = model->index(0, RunTable::number);  // not the one that they are held against already
+        QVERIFY(mark.data().toString().startsWith(QString::fromUtf8("◆")));
+        QVERIFY2(list.view().fontMetrics().horizontalAdvance("◆ 9999") < list.view().columnWidth(RunTable::number),
                  "a pinned run's number is cut");
     }
 

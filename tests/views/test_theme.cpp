@@ -186,6 +186,9 @@ private Q_SLOTS:
         QCOMPARE(tick(1620, 20), "27" + thin + "min");
         QCOMPARE(tick(1780, 20), "29" + thin + "min 40" + thin + "s");
         QCOMPARE(tick(3900, 300), "1" + thin + "h 05" + thin + "min");
+        QCOMPARE(tick(100.01, 0.01), "1" + thin + "min 40.01" + thin + "s");
+        QCOMPARE(tick(61.996, 0.01), "1" + thin + "min 02.00" + thin + "s");
+        QCOMPARE(tick(18.8894, 1e-4), "18.8894" + thin + "s");  // not 18889.4 ms beside an axis in seconds
         QCOMPARE(number_tick(5.5994, 0.00005, 5.6), QStringLiteral("5.59940"));
         QCOMPARE(number_tick(-0.5, 0.5, 1), QChar(0x2212) + QStringLiteral("0.5"));
         QCOMPARE(number_tick(1.25e6, 50'000, 2e6), "1.25" + thin + "M");

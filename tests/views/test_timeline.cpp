@@ -318,7 +318,8 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowExposed(&view));
         const auto on_line = [&](double seconds, int lane) {
             return QPointF(view.place_of(seconds, lane).x(),
-                           view.place_of(0, lane).y() - lane_height * 0.6 + transfer_row(SpanKind::transfer_reduction));
+                           view.place_of(0, lane).y() - lane_height * 0.6 +
+                               transfer_row(SpanKind::transfer_reduction, lane_height));
         };
         QCOMPARE(view.grab().toImage().pixelColor(on_line(13, 1).toPoint()), theme().reduction);
         const auto card = [&](double seconds, int lane) {

@@ -43,8 +43,8 @@ std::shared_ptr<const TimelineData> forty_lanes() {
 class TestTimelineWays : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    /// What steps back does so whole: the numbers of its microbatches are no louder than what is selected.
-    void numbers_of_what_steps_back_are_pale() {
+    /// What steps back does so whole: its bars are faint and have no numbers.
+    void what_steps_back_has_no_numbers() {
         apply_theme(*qApp, false);
         ShownTimeline shown(two_iterations(), {800, 300});
         shown.zoom.show(0, 10);
@@ -62,8 +62,7 @@ private Q_SLOTS:
             return most;
         };
         const double pale = contrast(theme().text_2, theme().surface);
-        QVERIFY2(loudest(1) <= pale + 0.1, qPrintable(QString::number(loudest(1))));
-        QVERIFY2(loudest(1) > pale / 2, "they are there");
+        QVERIFY2(loudest(1) < pale / 2, qPrintable(QString::number(loudest(1))));
     }
 
     /// A lane's badge is of the plan in force at the moment that is shown, or at the left edge; the iteration says what

@@ -84,6 +84,72 @@ private Q_SLOTS:
         QVERIFY(!way_in_design());
     }
 
+    /// A link that is selected says what went over it, and names of links in the answer lead to them.
+    void a_link_is_told_and_found() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto& timeline = page.timeline();
+        page.findChild<QAction*>("show_lines")->setChecked(true);
+        QVERIFY(timeline.lines() != nullptr);
+        window->selection().select({.links = {{"node-1", "node-2"}}});
+        for (const char* words : {"node-1 \u2194 node-2", "To node-2", "transfers, ", "busy "})
+            QVERIFY2(selection_words(page).contains(QString::fromUtf8(words)), qPrintable(selection_words(page)));
+        QTRY_VERIFY_WITH_TIMEOUT(selection_words(page).contains("Would help"), patient_ms);
+        QTRY_VERIFY_WITH_TIMEOUT(selection_words(page).contains("of the critical path"), patient_ms);
+        QTRY_VERIFY(timeline.settled());
+        // The name of its line's lane is lit, and leads to it.
+        const auto& ends = timeline.lines()->ends;
+        const auto line = std::find(ends.begin(), ends.end(), LinkKey{"node-1", "node-2"}) - ends.begin();
+        QVERIFY(line < std::ssize(ends));
+        const double tall = timeline.place_of(0, 1).y() - timeline.place_of(0, 0).y();
+        const QPoint name(4, static_cast<int>(timeline.place_of(0, 2).y() + (1 + line) * tall));
+        const QImage lit = timeline.grab().toImage();
+        window->selection().clear();
+        QTRY_VERIFY(timeline.settled());
+        QVERIFY(timeline.grab().toImage().pixelColor(name) != lit.pixelColor(name));
+        QTest::mouseClick(&timeline, Qt::LeftButton, {}, name);
+        QTRY_COMPARE(window->selection().now().links, (std::set<LinkKey>{{"node-1", "node-2"}}));
+        auto* label = page.findChild<QLabel*>("selected_span");
+        window->selection().clear();
+        Q_EMIT label->linkActivated(QString::fromUtf8("link:node-2 \u2194 node-3"));
+        QCOMPARE(window->selection().now().links, (std::set<LinkKey>{{"node-2", "node-3"}}));
+    }
+
+    /// The sums of an area, the longest wait first, go with the next selection, wherever that is made.
+    void an_area_goes_with_the_next_selection() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto& timeline = page.timeline();
+        page.zoom().show_all();
+        QTRY_VERIFY(timeline.settled());
+        const auto drag_over = [&] {
+            QTest::mousePress(&timeline, Qt::LeftButton, {}, timeline.place_of(0, 0).toPoint() + QPoint(2, 0));
+            QTest::mouseMove(&timeline, timeline.place_of(2 * recorded.length(), 2).toPoint());
+            QTest::mouseRelease(&timeline, Qt::LeftButton, {}, timeline.place_of(2 * recorded.length(), 2).toPoint());
+            return QTest::qWaitFor([&] { return timeline.area().has_value(); });
+        };
+        QVERIFY(drag_over());
+        QTRY_VERIFY2(selection_words(page).contains("Works"), qPrintable(selection_words(page)));
+        const auto rows = area_details(*timeline.area()).rows;
+        std::vector<double> shares;
+        for (const auto& row : rows)
+            if (row.share >= 0) shares.push_back(row.share);
+        QVERIFY(shares.size() > 2 && std::is_sorted(shares.begin() + 1, shares.end(), std::greater<>()));
+        QCOMPARE(*std::max_element(shares.begin(), shares.end()), 1.0);
+        window->selection().select({.nodes = {"node-3"}});
+        QVERIFY(!timeline.area());
+        QVERIFY2(selection_words(page).contains("Serves"), qPrintable(selection_words(page)));
+        QVERIFY(drag_over());
+        window->selection().select({.stage = 1});
+        QVERIFY(!timeline.area());
+    }
+
     /// The longest bar reaches well into its track, be it 6 or 62 % of the time, and a tip says what a whole one is.
     void bars_of_causes_are_seen() {
         IdlePanel panel;

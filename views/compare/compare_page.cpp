@@ -41,7 +41,6 @@ ElidedLabel* figures_label() {
     auto* label = new ElidedLabel;
     label->setProperty("role", "secondary");
     label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     return label;
 }
 
@@ -67,11 +66,11 @@ QWidget* timeline_title(const RunData& run, const QString& what, QLabel* figures
     row->setSpacing(size::gap);
     auto* swatch = new QLabel;
     swatch->setPixmap(run_swatch(run.info.id));
-    auto* name = words_label(QObject::tr("Run %1, %2").arg(run.info.id).arg(what), "heading");
-    name->setWordWrap(false);
+    auto* name = new ElidedLabel(QObject::tr("Run %1, %2").arg(run.info.id).arg(what));  // before the figures
+    name->setProperty("role", "heading");
     row->addWidget(swatch);
-    row->addWidget(name);
-    row->addWidget(figures, 1);
+    row->addWidget(name, 1);
+    row->addWidget(figures);
     return title;
 }
 
@@ -99,6 +98,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       worth_(new WorthPanel(document, planners)),
       idle_finding_(words_label({}, "heading")),
       timeline_key_(new FlowKey(small_font(), this)),
+      selected_(new QPushButton),
       stack_scroll_(new QScrollArea),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)),
@@ -188,6 +188,10 @@ QWidget* ComparePage::timelines_tab() {
     connect(fit, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     timeline_key_->setObjectName("timeline_key");
     row->addWidget(timeline_key_, 1);
+    row->addWidget(selected_);
+    selected_->setObjectName("clear_selected");
+    selected_->setToolTip(tr("Selects nothing, here and in the other workspaces (Esc in a timeline)"));
+    connect(selected_, &QPushButton::clicked, &selection_, &SelectionModel::clear);
     row->addWidget(drawn);
     row->addWidget(one);
     row->addWidget(fit);
@@ -430,7 +434,15 @@ void ComparePage::share_selection(const TimelineView& view) {
 }
 
 void ComparePage::follow_selection() {
-    for (auto* view : timelines_) view->set_marked(selection_.now());
+    const auto& now = selection_.now();
+    for (auto* view : timelines_) view->set_marked(now);
+    QStringList words;
+    if (now.nodes.size() == 1) words << QString::fromStdString(*now.nodes.begin());
+    if (now.nodes.size() > 1) words << tr("%1 nodes").arg(now.nodes.size());
+    if (now.microbatch) words << tr("microbatch %1").arg(*now.microbatch);
+    if (now.stage) words << tr("stage %1").arg(*now.stage);
+    selected_->setVisible(!words.isEmpty());
+    selected_->setText(tr("%1 selected  ×").arg(words.join(", ")));
 }
 
 /// Of long runs the newest iterations are read; others when somebody looks there.

@@ -6,6 +6,7 @@
 
 #include <QCheckBox>
 #include <QLabel>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QTabWidget>
@@ -102,6 +103,7 @@ private:
     WorthPanel* worth_;
     QLabel* idle_finding_;
     FlowKey* timeline_key_;
+    QPushButton* selected_;  ///< what is marked in all timelines; pressed, nothing is
     QScrollArea* stack_scroll_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;

@@ -14,8 +14,8 @@
 namespace skippipe {
 namespace {
 
-constexpr int axis_field_width = 280, setup_number_width = 76, most_seeds = 1000, most_parallel = 64,
-              most_draw_seed = 1'000'000;
+constexpr int axis_field_width = 280, setup_number_width = 76, most_values_width = 520, most_seeds = 1000,
+              most_parallel = 64, most_draw_seed = 1'000'000;
 enum How { every_combination, random_draws };
 
 /// "Skip ratio (pipeline.skip_ratio)": what it is called here, and in files and commands.
@@ -28,6 +28,7 @@ QString field_words(const QString& field) {
 
 SweepForm::SweepForm(QWidget* parent)
     : QWidget(parent),
+      subject_(words_label({}, "heading")),
       heads_(new QWidget),
       lines_(new QVBoxLayout),
       add_(new QPushButton(tr("Add field"))),
@@ -42,6 +43,8 @@ SweepForm::SweepForm(QWidget* parent)
     column->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
     column->setSpacing(size::gap);
     lines_->setSpacing(size::unit);
+    subject_->setObjectName("sweep_subject");
+    column->addWidget(subject_);
     heads_->setObjectName("sweep_heads");
     auto* heads = new QHBoxLayout(heads_);
     heads->setContentsMargins(0, 0, 0, 0);
@@ -109,6 +112,8 @@ void SweepForm::follow_how() {
         widget->setVisible(how_->currentIndex() == random_draws);
 }
 
+void SweepForm::set_subject(const QString& name) { subject_->setText(tr("Varies %1, the draft in Design").arg(name)); }
+
 void SweepForm::set_fields(const std::vector<std::string>& fields) {
     QStringList names;
     for (const auto& field : fields) names << QString::fromStdString(field);
@@ -159,8 +164,10 @@ void SweepForm::add_axis(const QString& field, const QString& values) {
     axis.remove->setToolTip(tr("Leave this field as it is drawn"));
     axis.remove->setAccessibleName(tr("Leave this field as it is drawn"));
     row->addWidget(axis.field);
+    axis.values->setMaximumWidth(most_values_width);
     row->addWidget(axis.values, 1);
     row->addWidget(axis.remove);
+    row->addStretch();
     lines_->addWidget(axis.line);
     axes_.push_back(axis);
     heads_->show();

@@ -21,6 +21,8 @@ class SweepForm : public QWidget {
 public:
     explicit SweepForm(QWidget* parent = nullptr);
 
+    /// What of: the experiment's name.
+    void set_subject(const QString& name);
     /// The fields to choose from; others may be typed.
     void set_fields(const std::vector<std::string>& fields);
     /// Lines without values are left out.
@@ -45,6 +47,7 @@ private:
     QSpinBox* number(const QString& name, const char* object, int least, int most, int value) const;
     void follow_how();
 
+    QLabel* subject_;
     QWidget* heads_;
     QVBoxLayout* lines_;
     std::vector<Axis> axes_;

@@ -32,8 +32,8 @@ SweepColumn field_column(const std::string& field, const std::vector<SweepRow>& 
         std::all_of(rows.begin(), rows.end(), [&](const SweepRow& row) { return row.settings[place].is_number(); });
     for (const auto& row : rows) {
         const auto& value = row.settings[place];
-        const QString words =
-            value.is_number_float() ? three_digits(value.get<double>()) : QString::fromStdString(setting_text(value));
+        const QString words = value.is_number_float() ? without_zeros(three_digits(value.get<double>()))
+                                                      : QString::fromStdString(setting_text(value));
         column.words << words;
         if (!numbers && !column.choices.contains(words)) column.choices << words;
         column.values.emplace_back(numbers ? value.get<double>() : static_cast<double>(column.choices.indexOf(words)));

@@ -147,8 +147,13 @@ void SweepPanel::make_room(QVBoxLayout& column) {
     column.addStretch();
 }
 
-void SweepPanel::showEvent(QShowEvent*) {
+void SweepPanel::show_subject() {
+    form_->set_subject(QString::fromStdString(document_.experiment().name));
     form_->set_fields(sweepable_fields(document_.experiment()));
+}
+
+void SweepPanel::showEvent(QShowEvent*) {
+    show_subject();
     delay_.start();
 }
 
@@ -165,7 +170,7 @@ void SweepPanel::set_hindrance(const QString& hindrance) {
 /// What the form and the document make: worked out beside the window, since each point is read and checked.
 void SweepPanel::plan_again() {
     if (!isVisible() || sweeper_.is_running()) return;
-    form_->set_fields(sweepable_fields(document_.experiment()));
+    show_subject();
     const auto setup = form_->setup();
     const int serial = ++serial_;
     if (setup.axes.empty() && setup.seeds == 1) return take_points(nullptr, {}, serial);

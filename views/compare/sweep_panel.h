@@ -63,6 +63,7 @@ private:
     void make_table();
     void make_results();
     void make_room(QVBoxLayout& column);
+    void show_subject();
     void plan_again();
     void take_points(const Points& points, const QString& fault, int serial);
     void look_again();

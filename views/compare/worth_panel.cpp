@@ -454,7 +454,7 @@ void WorthPanel::draw_curve() {
     const QColor colour = theme().accent;
     QColor band = colour;
     band.setAlpha(worth_band_alpha);
-    const bool joined = x.size() > 2;  // else a straight line would tell of skip ratios that nobody tried
+    const bool joined = x.size() > 2;  // else a line is broken: it tells of skip ratios that nobody tried
     if (joined) {
         auto* lower = add(least);
         auto* upper = add(most);
@@ -464,13 +464,13 @@ void WorthPanel::draw_curve() {
     auto* line = add(mean);
     line->setPen(QPen(colour, 1.75));
     if (!joined) {
-        line->setLineStyle(QCPGraph::lsNone);
+        line->setPen(QPen(mix(theme().surface, colour, 0.6), 1.5, Qt::DashLine));
         auto* spread = new QCPErrorBars(plot_->xAxis, plot_->yAxis);  // the plot's
         spread->setDataPlottable(line);
-        spread->setPen(QPen(colour, 1));
+        spread->setPen(QPen(colour, 1.75));
         for (int i = 0; i < x.size(); ++i) spread->addData(mean[i] - least[i], most[i] - mean[i]);
     }
-    line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colour), QBrush(colour), 7));
+    line->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(colour), QBrush(colour), 9));
     plot_->legend->setVisible(false);
     plot_->xAxis->setLabel(tr("Skip ratio"));
     plot_->yAxis->setLabel(of_money ? tr("Money to the loss") : tr("Network time to the loss"));

@@ -2,6 +2,7 @@
 #include "views/curves/curve_chart.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QVBoxLayout>
 
@@ -38,9 +39,7 @@ CurveChart::CurveChart(QWidget* parent)
     plot_->setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
     plot_->setMinimumHeight(80);
     plot_->setAccessibleName(tr("Chart"));
-    plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
     plot_->setNoAntialiasingOnDrag(true);
-    plot_->setToolTip(tr("A drag zooms, with Shift it moves; the wheel zooms, a double-click shows all"));
     plot_->setMouseTracking(true);
     nothing_->setText(tr("No values of this kind"));
     nothing_->position->setType(QCPItemPosition::ptAxisRectRatio);
@@ -100,6 +99,7 @@ void CurveChart::set_gutters(const Gutters& gutters) {
 
 void CurveChart::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
+    style();
     ends_->show_set(set_);
     Q_EMIT outgrown();
 }
@@ -136,6 +136,14 @@ void CurveChart::style() {
         const QString unit = !logarithmic ? QString{} : time ? tr(" (s)") : bytes ? tr(" (bytes)") : QString{};
         axis->setLabel((is_x ? set_.x_label : set_.y_label) + unit);
     }
+    label_y();
+}
+
+/// What it is counted in is left out where a low chart would cut it.
+void CurveChart::label_y() {
+    constexpr int below = 48;  // pixels of the axis of x, its figures and label
+    const QString whole = plot_->yAxis->label(), brief = set_.y_label.section(QStringLiteral(" ("), 0, 0);
+    if (QFontMetrics(small_font()).horizontalAdvance(whole) > height() - below) plot_->yAxis->setLabel(brief);
 }
 
 bool CurveChart::has_many() const { return set_.curves.size() > most_fine_curves; }
@@ -175,7 +183,6 @@ void CurveChart::add_curve(const Curve& curve, const std::vector<Thinned>& befor
         for (auto* edge : {low, high}) {
             edge->setPen(Qt::NoPen);
             edge->setScatterStyle(QCPScatterStyle::ssNone);
-            edge->removeFromLegend();
         }
         high->setBrush(band);
         high->setChannelFillGraph(low);
@@ -186,11 +193,8 @@ void CurveChart::add_curve(const Curve& curve, const std::vector<Thinned>& befor
         pale.setColor(mix(theme().surface, pale.color(), raw_share));
         pale.setWidthF(1);
         raw->setPen(pale);
-        raw->removeFromLegend();
     }
-    auto* graph = graph_of(curve.smooth.empty() ? curve.points : SharedPoints(curve.smooth));
-    graph->setName(curve.name);
-    if (!curve.in_legend) graph->removeFromLegend();
+    graph_of(curve.smooth.empty() ? curve.points : SharedPoints(curve.smooth));
 }
 
 void CurveChart::show_set(CurveSet set, bool keeps_sight) {
@@ -253,17 +257,34 @@ void CurveChart::set_crosshair(std::optional<double> x) {
         crosshair_->point1->setCoords(*x, 0);
         crosshair_->point2->setCoords(*x, 1);
     }
-    int row = 0;
-    for (const auto& curve : set_.curves) {
-        if (!curve.in_legend || row >= plot_->legend->itemCount()) continue;
-        auto* item = qobject_cast<QCPPlottableLegendItem*>(plot_->legend->item(row++));
-        if (item == nullptr) continue;
-        const auto point = x ? curve.at(*x) : std::nullopt;
-        const QString value = !point ? QString{} : set_.y_is_time ? duration(point->y) : three_digits(point->y);
-        item->plottable()->setName(curve.name + (value.isEmpty() ? value : "  " + value));
-    }
-    plot_->legend->setVisible(x && !set_.curves.empty());
     plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+/// In the unit of the axis.
+QString CurveChart::words_on(const QCPAxis& axis, double value, bool is_time, const QString& unit) {
+    const double largest = std::max(std::abs(axis.range().lower), std::abs(axis.range().upper));
+    return is_time ? duration(value) : quantity_beside(value, std::max(largest, std::abs(value)), unit).trimmed();
+}
+
+QString CurveChart::crosshair_words() const {
+    if (!crosshair_x_) return {};
+    double x = *crosshair_x_;
+    for (const auto& curve : set_.curves)
+        if (const auto point = curve.marks ? std::nullopt : curve.at(x)) {
+            x = point->x;
+            break;
+        }
+    const QString value = set_.choice.x == WorkAxis::iteration ? QString::number(std::llround(x))
+                                                               : words_on(*plot_->xAxis, x, set_.x_is_time, {});
+    return tr("%1 %2").arg(set_.x_label, value);
+}
+
+QString CurveChart::value_words(const Curve& curve) const {
+    constexpr double near = 0.02;  // of what is in sight
+    const auto point = crosshair_x_ ? curve.at(*crosshair_x_) : std::nullopt;
+    if (!point || (curve.marks && std::abs(point->x - *crosshair_x_) > near * plot_->xAxis->range().size())) return {};
+    const bool bytes = set_.choice.metric == "bytes_sent";
+    return words_on(*plot_->yAxis, point->y, set_.y_is_time, bytes ? QStringLiteral("B") : QString{});
 }
 
 void CurveChart::set_level(std::optional<double> y) {
@@ -278,9 +299,8 @@ void CurveChart::set_level(std::optional<double> y) {
 
 QString CurveChart::readout() const {
     QStringList lines;
-    for (int i = 0; i < plot_->legend->itemCount(); ++i)
-        if (auto* item = qobject_cast<QCPPlottableLegendItem*>(plot_->legend->item(i)))
-            lines << item->plottable()->name();
+    for (const auto& curve : set_.curves)
+        if (curve.in_legend) lines << (curve.name + QStringLiteral("  ") + value_words(curve)).trimmed();
     return lines.join('\n');
 }
 

@@ -9,13 +9,14 @@
 #include "views/curves/curve_set.h"
 #include "views/curves/end_labels.h"
 
+class QCPAxis;
 class QCPItemStraightLine;
 class QCPItemText;
 class QCustomPlot;
 
 namespace skippipe {
 
-/// One chart: curves of runs, a crosshair whose values stand in the legend. A drag zooms, with Shift it moves, the
+/// One chart: curves of runs, and a crosshair whose values are told elsewhere. A drag zooms, with Shift it moves, the
 /// wheel zooms, a double-click shows all.
 class CurveChart : public QWidget {
     Q_OBJECT
@@ -29,12 +30,16 @@ public:
     /// In what the axis counts. Tells nobody.
     void set_x_range(double begin, double end);
     std::pair<double, double> x_range() const;
-    /// A line at that x, and each curve's value there; nothing: none.
+    /// A line at that x; nothing: none.
     void set_crosshair(std::optional<double> x);
+    /// "Iteration 5": where the crosshair is, at the nearest point of a line; empty: there is none.
+    QString crosshair_words() const;
+    /// What a curve is there, as its axis counts; empty: nothing. Few points are told near them alone.
+    QString value_words(const Curve& curve) const;
     /// A line across at that y, for instance a loss to get to; nothing: none.
     void set_level(std::optional<double> y);
     std::optional<double> level() const { return level_y_; }
-    /// What the legend says, a line a curve: "Run 1, gpipe  3.42".
+    /// What it has to say, a line a curve that is named: "Run 1, gpipe  3.42".
     QString readout() const;
     /// Last values beside the curves' ends, from top to bottom: "1  3.42".
     QStringList end_words() const { return ends_->words(); }
@@ -69,7 +74,9 @@ protected:
 
 private:
     void style();
+    void label_y();
     bool has_many() const;
+    static QString words_on(const QCPAxis& axis, double value, bool is_time, const QString& unit);
     Thinned thin(const SharedPoints& points, const std::vector<Thinned>& before) const;
     void add_curve(const Curve& curve, const std::vector<Thinned>& before);
     void show_all();

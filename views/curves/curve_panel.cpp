@@ -162,7 +162,9 @@ QToolButton* CurvePanel::chart_button() {
 }
 
 QToolButton* CurvePanel::view_button() {
-    auto* button = menu_button(tr("View"), tr("Axes, smoothing, files"));
+    auto* button =
+        menu_button(tr("View"), tr("Axes, smoothing, files. In a chart a drag zooms, with Shift it moves; the wheel "
+                                   "zooms, a double-click shows all"));
     button->setObjectName("curve_view");
     auto* menu = button->menu();
     const auto toggle = [&](const QString& words, const QString& tip) {
@@ -299,6 +301,7 @@ void CurvePanel::share_sight(const CurveChart& moved) {
 
 void CurvePanel::share_crosshair(std::optional<double> x) {
     for (auto* chart : charts_) chart->set_crosshair(x);
+    show_key();
 }
 
 std::pair<double, double> CurvePanel::x_range() const { return charts_.front()->x_range(); }
@@ -355,20 +358,46 @@ void CurvePanel::group_by(const QString& name) {
     show_all();
 }
 
-/// One key for all charts: in them it would cover curves. A run that is alone needs none.
+/// One key for all charts, with the values at the crosshair: in them it would cover curves. A run that is alone has no
+/// name there. What is not told yet has its room: charts stay where they are under the mouse.
 void CurvePanel::show_key() {
     constexpr qsizetype most = 12;
+    const auto widest = [](const CurveSet& set) {
+        const bool has_unit = set.y_is_time || set.choice.metric == "bytes_sent";
+        return has_unit ? QStringLiteral("  000 MB") : QStringLiteral("  00.00");
+    };
+    const auto wide = [this](const QString& words) { return key_->fontMetrics().horizontalAdvance(words); };
+    int values_room = 0;
+    for (const auto* chart : charts_) values_room += wide(widest(chart->set()));
     keyed_.clear();
     std::vector<FlowKey::Entry> entries;
+    QStringList values;  // beside the names, of all charts that have one
     for (const auto* chart : charts_)
         for (const auto& curve : chart->set().curves) {
-            if (!curve.in_legend || keyed_.contains(curve.name)) continue;
-            keyed_ << curve.name;
-            if (keyed_.size() <= most)
-                entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name});
+            if (!curve.in_legend) continue;
+            const auto place = keyed_.indexOf(curve.name);
+            if (place < 0) {
+                keyed_ << curve.name;
+                values << chart->value_words(curve);
+                if (keyed_.size() <= most)
+                    entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name,
+                                       wide(curve.name) + values_room});
+            } else if (const QString value = chart->value_words(curve); !value.isEmpty()) {
+                values[place] += (values[place].isEmpty() ? QString{} : QStringLiteral(", ")) + value;
+            }
         }
-    if (keyed_.size() < 2 && shown_.size() < 2) keyed_.clear(), entries.clear();
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        if (const QString& value = values[static_cast<qsizetype>(i)]; !value.isEmpty())
+            entries[i].words += QStringLiteral("  ") + value;
+    QString where = charts_.front()->crosshair_words();
+    if (keyed_.size() < 2 && shown_.size() < 2) {
+        if (!where.isEmpty() && !values.isEmpty() && !values.front().isEmpty())
+            where += QStringLiteral(": ") + values.front();
+        keyed_.clear(), entries.clear();
+    }
     if (keyed_.size() > most) entries.push_back({{}, tr("and %1 more").arg(keyed_.size() - most)});
+    const QString x_room = axis() == WorkAxis::iteration ? QStringLiteral(" 000") : QStringLiteral(" 00.0 s");
+    if (!shown_.empty()) entries.push_back({{}, where, wide(charts_.front()->set().x_label + x_room)});
     key_->set_entries(std::move(entries));
 }
 

@@ -95,7 +95,7 @@ private:
     QPushButton* instead_;
     QWidget* empty_;
     std::vector<std::string> instead_metrics_;
-    QStringList keyed_;  ///< what the key names
+    QStringList keyed_;  ///< what the key names; the crosshair's values stand beside it
     QComboBox* x_ = nullptr;
     std::vector<QAction*> metric_actions_, smoothing_actions_;
     QAction *log_x_ = nullptr, *log_y_ = nullptr, *less_baseline_ = nullptr, *follow_ = nullptr;

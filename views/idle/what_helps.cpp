@@ -86,26 +86,42 @@ std::optional<NodeIndex> find_node(const Problem& problem, const std::string& id
     return NodeIndex(static_cast<int>(place - problem.node_ids.begin()));
 }
 
+bool is_line(const Problem& problem, const std::string& name) {
+    return std::find(problem.line_names.begin(), problem.line_names.end(), name) != problem.line_names.end();
+}
+
+/// What the critical path has of the link that the line of that name is one direction of; null: nothing.
+const LinkShare* share_of_line(const Problem& problem, const Explanation& why, const std::string& name) {
+    const auto is_named = [&](int line) { return problem.line_names[at(line)] == name; };
+    const auto found = std::find_if(why.links.begin(), why.links.end(), [&](const LinkShare& one) {
+        return std::any_of(one.lines.begin(), one.lines.end(), is_named);
+    });
+    return found == why.links.end() ? nullptr : &*found;
+}
+
 /// Not where it is lost, or left out.
 bool serves(const Plan& plan, NodeIndex node, int nodes) { return stage_of_nodes(plan, nodes)[node] >= 0; }
 
-/// Of the node, of what all ask, and of other ways to sum gradients.
+/// Of the node or link, of what all ask, and of other ways to sum gradients.
 std::vector<Tried> tried(const Problem& problem, const Plan& plan, const Timeline& timeline, const Explanation& why,
-                         const std::string& node, WireType wire) {
+                         const std::string& thing, WireType wire) {
     std::vector<Tried> all;
-    if (const auto place = find_node(problem, node); place && serves(plan, *place, problem.nodes()))
+    const auto* link = share_of_line(problem, why, thing);
+    if (const auto place = find_node(problem, thing); place && serves(plan, *place, problem.nodes()))
         for (const auto& what : node_what_ifs(problem, plan, timeline, *place))
             if (what.complete)
                 all.push_back(
                     {thing_words(what), what.change,
                      what.change < -worth_saying ? then_words(problem, plan, timeline, why, what) : QString{}});
-    if (const auto place = find_node(problem, node))
+    if (const auto place = find_node(problem, thing))
         if (const auto shared = shared_work(problem, plan, timeline, *place))
             all.push_back({shared_words(problem, *shared), shared->change, {}});
     for (const auto& what : why.what_ifs) {
         const auto is_known = [&](const Tried& one) { return one.what == thing_words(what); };
-        if (what.complete && what.change < -worth_saying && std::none_of(all.begin(), all.end(), is_known))
-            all.push_back({thing_words(what), what.change, then_words(problem, plan, timeline, why, what)});
+        const bool is_asked = link != nullptr && what.upgrade.lines == link->lines, helps = what.change < -worth_saying;
+        if (what.complete && (helps || is_asked) && std::none_of(all.begin(), all.end(), is_known))
+            all.push_back(
+                {thing_words(what), what.change, helps ? then_words(problem, plan, timeline, why, what) : QString{}});
     }
     for (const auto& other : other_reductions(problem, plan, timeline, wire))
         if (other.complete && other.rule != AllReduceRule::free && other.change < -worth_saying)
@@ -130,18 +146,20 @@ QStringList small_gains(const Explanation& why, const QStringList& told) {
 }
 
 /// ": n3 is not on the critical path"; where much of the path is one node's, which nothing shortens, why that is.
-QString nothing_because(const Problem& problem, const Explanation& why, const std::string& node) {
-    const auto place = find_node(problem, node);
+QString nothing_because(const Problem& problem, const Explanation& why, const std::string& thing) {
+    if (is_line(problem, thing) && share_of_line(problem, why, thing) == nullptr)
+        return QObject::tr(": this link is not on the critical path");
+    const auto place = find_node(problem, thing);
     if (place && std::none_of(why.nodes.begin(), why.nodes.end(),
                               [&](const NodeShare& one) { return one.node == *place && one.seconds > 0; }))
-        return QObject::tr(": %1 is not on the critical path").arg(QString::fromStdString(node));
+        return QObject::tr(": %1 is not on the critical path").arg(QString::fromStdString(thing));
     // Twice as fast it would save half of its share, were it the only one.
     const bool others_limit = most_critical(problem, why).first > 2 * 2 * worth_saying * why.iteration_s;
     return others_limit ? QObject::tr(": others are as critical") : QString{};
 }
 
-/// The node and the link that hold most of it, and what the node that is asked for does.
-QString limit_words(const Problem& problem, const Explanation& why, const std::string& node) {
+/// The node and the link that hold most of it, and what the one that is asked for does.
+QString limit_words(const Problem& problem, const Explanation& why, const std::string& thing) {
     const auto share = [&](const std::string& name, double seconds) {
         return QObject::tr("%1 %2").arg(QString::fromStdString(name), percent(seconds / why.iteration_s));
     };
@@ -154,29 +172,37 @@ QString limit_words(const Problem& problem, const Explanation& why, const std::s
         if (seconds > worth_saying * why.iteration_s) words << share(name, seconds);
     if (words.isEmpty()) return {};
     QString all = QObject::tr("%1 of the critical path").arg(words.join(", "));
-    const auto place = find_node(problem, node);
+    if (is_line(problem, thing)) {
+        const auto* link = share_of_line(problem, why, thing);
+        if (link != nullptr && link == why.links.data()) return all;
+        return all + QStringLiteral("; ") +
+               (link != nullptr ? share(link->name, link->seconds()) : QObject::tr("this link none of it"));
+    }
+    const auto place = find_node(problem, thing);
     if (!place || (!why.nodes.empty() && why.nodes[0].node == *place)) return all;
     const auto own =
         std::find_if(why.nodes.begin(), why.nodes.end(), [&](const NodeShare& one) { return one.node == *place; });
     return all + QStringLiteral("; ") +
            (own != why.nodes.end() && own->seconds > 0
-                ? share(node, own->seconds)
-                : QObject::tr("%1 none of it").arg(QString::fromStdString(node)));
+                ? share(thing, own->seconds)
+                : QObject::tr("%1 none of it").arg(QString::fromStdString(thing)));
 }
 
 }  // namespace
 
-Help what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire) {
+Help what_helps(const Problem& problem, const Plan& plan, const std::string& thing, WireType wire) {
     constexpr qsizetype most = 5;
     const Timeline timeline = evaluate(problem, plan);
     if (!timeline.complete) return {.limit = {}, .changes = {QObject::tr("The plan does not come to its end")}};
-    const auto why = explain(problem, plan, timeline);
-    Help help{.limit = limit_words(problem, why, node)};
+    // Of a link that is asked for, what it would be when faster, whatever its place among the critical ones.
+    const ExplainOptions usual, all_links{.links = static_cast<int>(problem.line_names.size())};
+    const auto why = explain(problem, plan, timeline, is_line(problem, thing) ? all_links : usual);
+    Help help{.limit = limit_words(problem, why, thing)};
     if (why.placed.seconds > 0)
         help.bound = QObject::tr("%1 with these stages; the plan takes %2 more")
                          .arg(duration(why.placed.seconds), at_most_percent(why.placed_gap()));
     QStringList without;
-    for (const auto& [what, change, then] : tried(problem, plan, timeline, why, node, wire)) {
+    for (const auto& [what, change, then] : tried(problem, plan, timeline, why, thing, wire)) {
         const QString line = QObject::tr("%1: %2%3").arg(what, change_words(change), then);
         if (change < -worth_saying && help.changes.size() < most)
             help.changes << line;
@@ -193,7 +219,8 @@ Help what_helps(const Problem& problem, const Plan& plan, const std::string& nod
     if (!any_single)
         without << (small.isEmpty() ? QObject::tr("any one node or link faster")
                                     : QObject::tr("any other node or link faster"));
-    if (help.changes.isEmpty()) help.changes << QObject::tr("Nothing alone%1").arg(nothing_because(problem, why, node));
+    if (help.changes.isEmpty())
+        help.changes << QObject::tr("Nothing alone%1").arg(nothing_because(problem, why, thing));
     if (!without.isEmpty())
         help.hardly = QObject::tr("%1: less than %2\u2009% each").arg(without.join("; ")).arg(100 * worth_saying);
     return help;

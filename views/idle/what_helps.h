@@ -26,10 +26,10 @@ struct Help {
     bool operator==(const Help&) const = default;
 };
 
-/// Of the node twice the speed and one microbatch more in its memory, what *Why* asks of all nodes and
-/// links, other ways and types to sum gradients by. Placement and paths are kept.
-/// `node`: none of the plan's: the others alone. `wire`: the type gradients travel as now. Takes some evaluations of
-/// the plan: not for the window's thread.
-Help what_helps(const Problem& problem, const Plan& plan, const std::string& node, WireType wire = WireType::fp32);
+/// Of the node twice the speed and one microbatch more in its memory, or of the link ("A->B") what it would be when
+/// faster, what *Why* asks of all nodes and links, other ways and types to sum gradients by. Placement and paths are
+/// kept. `thing`: none of the plan's: the others alone. `wire`: the type gradients travel as now. Takes some
+/// evaluations of the plan: not for the window's thread.
+Help what_helps(const Problem& problem, const Plan& plan, const std::string& thing, WireType wire = WireType::fp32);
 
 }  // namespace skippipe

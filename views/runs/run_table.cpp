@@ -208,15 +208,14 @@ void RunTable::set_held_against(RunId run) {
     if (!runs_.empty()) Q_EMIT dataChanged(index(0, number), index(rowCount() - 1, number));
 }
 
+bool RunTable::is_baseline(const RunInfo& run) const { return run.id == marks_.baseline.id || run.id == held_against_; }
+
 QString RunTable::text(const RunInfo& run, int column) const {
     switch (column) {
-        case number: {
-            const bool is_baseline = run.id == marks_.baseline.id || run.id == held_against_;
-            return (is_baseline ? QStringLiteral("★ ") : QString{}) + QString::number(run.id);
-        }
+        case number: return (is_baseline(run) ? QString::fromUtf8("◆ ") : QString{}) + QString::number(run.id);
         case state: return state_words(run);
         case name:
-            return (has_tag(run, star_tag) ? QString::fromUtf8("☆ ") : QString{}) + QString::fromStdString(run.name);
+            return (has_tag(run, star_tag) ? QString::fromUtf8("★ ") : QString{}) + QString::fromStdString(run.name);
         case planner: return QString::fromStdString(run.planner);
         case iterations: return tr("%1 of %2").arg(run.iterations_done).arg(run.iterations);
         case iteration_time: return run.iteration_s ? duration(*run.iteration_s) : QString{};
@@ -232,6 +231,7 @@ QString RunTable::text(const RunInfo& run, int column) const {
 QString RunTable::tip(int row, int column) const {
     const RunInfo& run = runs_[static_cast<std::size_t>(row)];
     auto told = QString::fromStdString(!run.error.empty() ? run.error : !run.warning.empty() ? run.warning : run.note);
+    if (column == number && is_baseline(run)) return tr("The baseline: the others are held against it");
     if (column != name) return told;
     QStringList lines{run_title(run), told_[static_cast<std::size_t>(row)]};
     if (!told.isEmpty()) lines << told;

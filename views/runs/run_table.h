@@ -66,6 +66,7 @@ public:
 
 private:
     void take_changes(const std::vector<RunInfo>& runs);
+    bool is_baseline(const RunInfo& run) const;
     QString text(const RunInfo& run, int column) const;
     QString tip(int row, int column) const;
     static QVariant sort_key(const RunInfo& run, int column);

@@ -35,7 +35,8 @@ void FlowKey::set_entries(std::vector<Entry> entries) {
 
 QString FlowKey::words() const {
     QStringList lines;
-    for (const auto& entry : entries_) lines << entry.words;
+    for (const auto& entry : entries_)
+        if (!entry.words.isEmpty()) lines << entry.words;
     return lines.join('\n');
 }
 
@@ -56,7 +57,8 @@ std::vector<QRect> FlowKey::places(int width) const {
     int x = edge.left(), y = edge.top();
     std::vector<QRect> places;
     for (const auto& entry : entries_) {
-        const int wide = before_words(entry) + fontMetrics().horizontalAdvance(entry.words) + 1;
+        const int words = std::max(entry.least, fontMetrics().horizontalAdvance(entry.words));
+        const int wide = before_words(entry) + words + 1;
         if (x > edge.left() && x + wide > right) {
             x = edge.left();
             y += high;
@@ -130,7 +132,7 @@ void FlowKey::paintEvent(QPaintEvent*) {
     const auto all = places(width());
     const std::size_t count = shown(width());
     for (std::size_t i = 0; i < count; ++i) {
-        const auto& [picture, words] = entries_[i];
+        const auto& [picture, words, _] = entries_[i];
         const QRect beside = all[i].adjusted(before_words(entries_[i]), 0, 0, 0);
         const auto above = (all[i].height() - picture.deviceIndependentSize().height()) / 2;
         painter.drawPixmap(QPointF(all[i].left(), all[i].top() + above), picture);

@@ -14,6 +14,7 @@ public:
     struct Entry {
         QPixmap picture;  ///< null: words alone
         QString words;
+        int least = 0;  ///< pixels that its words have at least: what they come to be moves no other
     };
 
     explicit FlowKey(const QFont& font, QWidget* parent = nullptr);

@@ -95,7 +95,14 @@ QString tick(double seconds, double step) {
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
     if (step >= 1 && std::abs(seconds) >= 60) return clock_words(seconds);
     if (step >= 60) return duration(seconds);
-    if (step >= 1e-3) return QString::number(seconds, 'f', decimals) + thin + QLatin1Char('s');
+    if (std::abs(seconds) >= 60) {  // "1 min 40.01 s", as it is "1 min 40 s" in larger steps
+        const double unit = std::pow(10, decimals), whole = std::round(std::abs(seconds) * unit) / unit;
+        const double minutes_s = std::floor(whole / 60) * 60;
+        return clock_words(std::copysign(minutes_s, seconds)) + ' ' +
+               QStringLiteral("%1").arg(whole - minutes_s, decimals + 3, 'f', decimals, QLatin1Char('0')) + thin + 's';
+    }
+    if (step >= 1e-3 || std::abs(seconds) >= 1)
+        return QString::number(seconds, 'f', decimals) + thin + QLatin1Char('s');
     if (step >= 1e-6) return QString::number(seconds * 1e3, 'f', std::max(0, decimals - 3)) + thin + "ms";
     return QString::number(seconds * 1e6, 'f', std::max(0, decimals - 6)) + thin + QString::fromUtf8("µs");
 }

@@ -11,6 +11,7 @@
 #include "views/theme/words.h"
 #include "views/timeline/colours.h"
 #include "views/timeline/follow.h"
+#include "views/timeline/lane_key.h"
 #include "views/timeline/timeline_view.h"
 
 namespace skippipe {
@@ -86,9 +87,10 @@ QString anchor(const QString& kind, const QString& of, const QString& words) {
         .arg(kind, of.toHtmlEscaped(), theme().accent.name(), words.toHtmlEscaped());
 }
 
-/// The value with its links: every number, or every node's name.
-QString linked(const Detail& detail, const TimelineData& data) {
-    const QString kind = detail.link == DetailLink::node         ? QStringLiteral("node")
+/// The value with its links: every number, or every node's name, and the names of `links`.
+QString linked(const Detail& detail, const TimelineData& data, const QStringList& links) {
+    const bool of_nodes = detail.link == DetailLink::node || detail.link == DetailLink::thing;
+    const QString kind = of_nodes                                ? QStringLiteral("node")
                          : detail.link == DetailLink::microbatch ? QStringLiteral("microbatch")
                          : detail.link == DetailLink::stage      ? QStringLiteral("stage")
                          : detail.link == DetailLink::iteration  ? QStringLiteral("iteration")
@@ -98,7 +100,11 @@ QString linked(const Detail& detail, const TimelineData& data) {
     if (detail.link == DetailLink::loss)
         return anchor(QStringLiteral("loss"), QString::number(detail.at_s, 'g', 17), detail.value);
     if (kind.isEmpty()) return detail.value.toHtmlEscaped();
-    static const QRegularExpression word(QStringLiteral("[^\\s,]*[^\\s,:]"));
+    QString pattern = QStringLiteral("[^\\s,]*[^\\s,:]");
+    if (detail.link == DetailLink::thing)
+        for (const auto& name : links)
+            pattern.prepend(QRegularExpression::escape(name) + QStringLiteral("(?![^\\s,:])|"));
+    const QRegularExpression word(pattern);
     QString html;
     qsizetype told = 0;
     for (auto found = word.globalMatch(detail.value); found.hasNext();) {
@@ -106,15 +112,58 @@ QString linked(const Detail& detail, const TimelineData& data) {
         const QString text = match.captured();
         bool number = false;
         text.toInt(&number);
-        const bool leads = detail.link == DetailLink::node ? lane_named(text.toStdString(), data) >= 0 : number;
+        const bool is_link = detail.link == DetailLink::thing && links.contains(text);
+        const bool leads = is_link || (of_nodes ? lane_named(text.toStdString(), data) >= 0 : number);
         html += detail.value.mid(told, match.capturedStart() - told).toHtmlEscaped();
-        html += leads ? anchor(kind, text, text) : text.toHtmlEscaped();
+        html += leads ? anchor(is_link ? QStringLiteral("link") : kind, text, text) : text.toHtmlEscaped();
         told = match.capturedEnd();
     }
     return html + detail.value.mid(told).toHtmlEscaped();
 }
 
+/// The value behind its bar, if it has one.
+QString barred(const Detail& detail, const QString& value) {
+    if (detail.share < 0) return value;
+    constexpr int longest = 96;  ///< pixels
+    const int wide = std::max(1, static_cast<int>(std::lround(longest * detail.share)));
+    const auto part = [](int pixels, const QString& colour) {
+        return QStringLiteral("<td width=\"%1\" style=\"%2\"></td>")
+            .arg(pixels)
+            .arg(colour.isEmpty() ? colour : QStringLiteral("background-color:") + colour);
+    };
+    return QStringLiteral("<table cellspacing=\"0\" cellpadding=\"0\"><tr>") + part(wide, detail.bar.name()) +
+           (wide < longest ? part(longest - wide, {}) : QString{}) +
+           QStringLiteral("<td style=\"padding-left:8px\">%1</td></tr></table>").arg(value);
+}
+
 }  // namespace
+
+Details area_details(const TimelineArea& area) {
+    const auto& sum = area.statistics;
+    const double length_s = area.end - area.begin, seconds = std::max(sum.seconds, 1e-12);
+    Details details{
+        .title = QObject::tr("%1 to %2, %3")
+                     .arg(moment_words(area.begin, length_s), moment_words(area.end, length_s), duration(length_s)),
+        .rows = {{QObject::tr("Lanes"), QString::number(area.lanes.size())},
+                 {QObject::tr("Operations"), QString::number(sum.spans)},
+                 {QObject::tr("Transfers"), QObject::tr("%1, %2").arg(sum.transfers).arg(quantity(sum.bytes, "B"))}}};
+    std::vector<std::pair<double, IdleCause>> causes;
+    for (std::size_t c = 0; c < idle_causes; ++c)
+        if (sum.idle_s[c] > 0) causes.emplace_back(sum.idle_s[c], static_cast<IdleCause>(c));
+    std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    const double longest_s = std::max(sum.busy_s, causes.empty() ? 0 : causes.front().first);
+    const auto add = [&](const QString& name, double part_s, const QColor& colour) {
+        details.rows.push_back({.name = name,
+                                .value = percent(part_s / seconds),
+                                .share = longest_s > 0 ? part_s / longest_s : 0,
+                                .bar = colour});
+    };
+    add(QObject::tr("Works"), sum.busy_s, theme().text_2);
+    if (!causes.empty()) details.rows.push_back({{}, QObject::tr("Of its time it waits for")});
+    for (const auto& [idle_s, cause] : causes)
+        add(capitalised(short_cause_words(cause)), idle_s, low_cause_ink(theme(), cause));
+    return details;
+}
 
 Detail iteration_row(int iteration) {
     return {QObject::tr("Iteration"), QString::number(iteration + 1), DetailLink::iteration};
@@ -195,19 +244,19 @@ QStringList in_lines(const Details& details) {
     return lines;
 }
 
-QString in_rows(const Details& details, const TimelineData& data) {
+QString in_rows(const Details& details, const TimelineData& data, const QStringList& links) {
     constexpr QChar thin_space(0x2009), unbroken_thin_space(0x202F);  // lines break at the first one
     QString html =                                                    // else rich text makes full spaces of thin ones
         QStringLiteral("<table width=\"100%\" cellspacing=\"0\" cellpadding=\"2\" style=\"white-space:pre-wrap\">");
     if (!details.title.isEmpty())
         html += QStringLiteral("<tr><td colspan=\"2\"><b>%1</b></td></tr>")
-                    .arg(linked({{}, details.title, DetailLink::node}, data));
+                    .arg(linked({{}, details.title, DetailLink::node}, data, links));
     for (const auto& row : details.rows)
         html +=
             row.name.isEmpty()
-                ? QStringLiteral("<tr><td colspan=\"2\">%1</td></tr>").arg(linked(row, data))
+                ? QStringLiteral("<tr><td colspan=\"2\">%1</td></tr>").arg(linked(row, data, links))
                 : QStringLiteral("<tr><td width=\"28%\" style=\"color:%1;padding-right:8px\">%2</td><td>%3</td></tr>")
-                      .arg(theme().text_2.name(), row.name.toHtmlEscaped(), linked(row, data));
+                      .arg(theme().text_2.name(), row.name.toHtmlEscaped(), barred(row, linked(row, data, links)));
     return unbroken_numbers(html).replace(thin_space, unbroken_thin_space) + QStringLiteral("</table>");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include <QColor>
 #include <QStringList>
 
 #include "views/timeline/lanes.h"
@@ -10,14 +11,16 @@
 namespace skippipe {
 
 /// What the words of a property lead to.
-enum class DetailLink { none, node, microbatch, stage, iteration, cause, helps, loss };
+enum class DetailLink { none, node, thing, microbatch, stage, iteration, cause, helps, loss };
 
 /// "Microbatch" "7"; without a name it is a sentence.
 struct Detail {
     QString name, value;
-    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node, in `value`; `cause`, `helps`,
-                                         ///< `loss`: of all of it
+    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node (`thing`: of links too), in
+                                         ///< `value`; `cause`, `helps`, `loss`: of all of it
     double at_s = 0;                     ///< of a `loss`: when
+    double share = -1;                   ///< of the longest bar that stands before the value; below 0: none does
+    QColor bar = {};                     ///< its colour
 };
 
 struct Details {
@@ -25,6 +28,9 @@ struct Details {
     std::vector<Detail> rows;
 };
 
+/// What an area holds: its sums, and of the causes the longest first.
+struct TimelineArea;
+Details area_details(const TimelineArea& area);
 /// Of a span on its lane.
 Details span_details(const LaneSpan& span, int lane, const TimelineData& data);
 /// Of a gap of that node; of one in which it was lost, the outage.
@@ -44,9 +50,10 @@ Detail stage_row(int stage);
 
 /// The title, then a line a row: "microbatch 7".
 QStringList in_lines(const Details& details);
-/// A table of the title, in which nodes are links, and the rows; links are "node:n3", "microbatch:7", "stage:2",
-/// "iteration:4", "cause:", "helps:", "loss:200.5", the seconds at which a node was lost.
-QString in_rows(const Details& details, const TimelineData& data);
+/// A table of the title, in which nodes are links, and the rows; links are "node:n3", "link:Oregon ↔ LA" of those whose
+/// names are given, "microbatch:7", "stage:2", "iteration:4", "cause:", "helps:", "loss:200.5", the seconds at which a
+/// node was lost.
+QString in_rows(const Details& details, const TimelineData& data, const QStringList& links = {});
 
 /// A time fine enough to tell the ends of something of that length apart: "63.12 s".
 QString moment_words(double seconds, double length_s);

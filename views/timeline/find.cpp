@@ -26,12 +26,23 @@ const std::map<std::string_view, std::vector<SpanKind>> kind_words{
     {"work",
      {SpanKind::forward, SpanKind::loss, SpanKind::backward, SpanKind::input_gradient, SpanKind::weight_gradient}}};
 
-std::vector<IdleCause> causes_of(std::string_view word) {
-    std::vector<IdleCause> causes;
+/// A cause by its name, or by the word that says it in a sentence.
+std::optional<IdleCause> cause_of(std::string_view word) {
+    static const std::map<std::string_view, IdleCause> other_words{{"filling", IdleCause::fill_drain},
+                                                                   {"draining", IdleCause::fill_drain},
+                                                                   {"turn", IdleCause::order},
+                                                                   {"replica's", IdleCause::replica},
+                                                                   {"down", IdleCause::node_down}};
+    if (const auto other = other_words.find(word); other != other_words.end()) return other->second;
     for (std::size_t c = 0; c < idle_causes; ++c)
-        if (word == "idle" || word == "wait" || word == to_string(static_cast<IdleCause>(c)))
-            causes.push_back(static_cast<IdleCause>(c));
-    return causes;
+        if (word == to_string(static_cast<IdleCause>(c))) return static_cast<IdleCause>(c);
+    return std::nullopt;
+}
+
+/// "waiting", behind which "for the", "for a" and the like say nothing more.
+bool is_wait(std::string_view word) { return word == "idle" || word == "wait" || word == "waiting"; }
+bool is_filler(std::string_view word) {
+    return word == "for" || word == "the" || word == "a" || word == "an" || word == "its";
 }
 
 std::optional<int> number_of(std::string_view text) {
@@ -65,7 +76,8 @@ public:
 
     SpanQuery read(std::string& fault) {
         for (; next_ < words_.size(); ++next_)
-            if (!kind() && !cause() && !numbered() && !length() && !node()) fault = words_[next_];
+            if (!wait() && !kind() && !cause() && !numbered() && !length() && !node()) fault = words_[next_];
+        for (std::size_t c = 0; waits_ && c < idle_causes; ++c) query_.causes.push_back(static_cast<IdleCause>(c));
         return query_;
     }
 
@@ -76,10 +88,19 @@ private:
         query_.kinds.insert(query_.kinds.end(), found->second.begin(), found->second.end());
         return true;
     }
+    /// For whatever, unless a cause is named.
+    bool wait() {
+        if (!is_wait(words_[next_])) return false;
+        waits_ = query_.causes.empty();
+        while (next_ + 1 < words_.size() && is_filler(words_[next_ + 1])) ++next_;
+        return true;
+    }
     bool cause() {
-        const auto found = causes_of(words_[next_]);
-        query_.causes.insert(query_.causes.end(), found.begin(), found.end());
-        return !found.empty();
+        const auto found = cause_of(words_[next_]);
+        if (!found) return false;
+        query_.causes.push_back(*found);
+        waits_ = false;
+        return true;
     }
     bool numbered() {
         const std::string& word = words_[next_];
@@ -119,6 +140,7 @@ private:
 
     std::vector<std::string> words_;
     std::size_t next_ = 0;
+    bool waits_ = false;
     SpanQuery query_;
 };
 

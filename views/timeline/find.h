@@ -22,9 +22,9 @@ struct SpanQuery {
     bool operator==(const SpanQuery&) const = default;
 };
 
-/// Reads "backward m12 node-3 >100ms", "memory", "stage 2 iteration 4": words that stand for kinds of spans, causes of
-/// waits, numbers of microbatches (m12, microbatch 12), stages and iterations (counted from 1, as they are shown),
-/// lengths (>1s, <20ms), and else parts of a node's name. `fault` says which word could not be understood.
+/// Reads "backward m12 node-3 >100ms", "n3 waiting for the link", "stage 2 iteration 4": words that stand for kinds of
+/// spans, causes of waits, numbers of microbatches (m12, microbatch 12), stages and iterations (counted from 1, as they
+/// are shown), lengths (>1s, <20ms), and else parts of a node's name. `fault` says which word could not be understood.
 SpanQuery read_query(std::string_view text, std::string& fault);
 
 /// Those lanes, and of the nodes that they wait for between two times those that at least a tenth of it is for; waits

@@ -18,6 +18,12 @@ namespace {
 
 constexpr int typing_ms = 120;
 
+QString known_words() {
+    return FindBar::tr(
+        "Known: forward, backward, loss, transfer, reduction, work; waiting, link, memory, gradient, "
+        "replica…; m12, stage 2, iteration 4; >100ms; a node's name");
+}
+
 }  // namespace
 
 FoundHistogram::FoundHistogram(QWidget* parent) : QWidget(parent) {
@@ -54,7 +60,7 @@ FindBar::FindBar(TimelineView& timeline, QWidget* parent)
     line_->setPlaceholderText(tr("backward m12 node-3 >100ms"));
     line_->setToolTip(
         tr("Kinds: forward, loss, backward, transfer, reduction, work\n"
-           "Waits: idle, memory, link, activation, gradient, collision, order, all-reduce, fill-drain\n"
+           "Waits: waiting, memory, link, activation, gradient, collision, turn, replica, all-reduce, filling\n"
            "Numbers: m12 (microbatch), stage 2, iteration 4\n"
            "Lengths: >100ms, <1s. Anything else: part of a node's name"));
     line_->setClearButtonEnabled(true);
@@ -151,9 +157,8 @@ void FindBar::step(int by) {
 }
 
 void FindBar::say() {
-    if (!fault_.isEmpty())
-        return words_->setText(tr("\"%1\" is not understood; the tip of the field says what is").arg(fault_));
-    if (!found_) return words_->setText(tr("What is looked for: kinds, waits, numbers, lengths, nodes"));
+    if (!fault_.isEmpty()) return words_->setText(tr("\"%1\" is not understood. %2").arg(fault_, known_words()));
+    if (!found_) return words_->setText(known_words());
     if (found_->spans.empty()) return words_->setText(tr("Nothing found"));
     const auto count = static_cast<double>(found_->spans.size());
     const QString place = at_ < 0 ? tr("%1 found").arg(whole_number(count))

@@ -57,16 +57,21 @@ struct LaneStack {
     }
 };
 
-/// Transfers are thin lines above a lane's work, a row a kind: pixels below the lane's top.
-inline constexpr double work_row = 7;
-inline double transfer_row(SpanKind kind) {
-    return kind == SpanKind::transfer_forward ? 2 : kind == SpanKind::transfer_backward ? 4 : work_row - 2;
+/// Transfers are thin lines above a lane's work, a row a kind: pixels below the lane's top. In a low lane work has what
+/// room there is.
+inline constexpr double roomy_lane = 24;
+inline double work_row(double lane_height) { return lane_height < roomy_lane ? 6 : 7; }
+inline double below_work(double lane_height) { return lane_height < roomy_lane ? 1 : 3; }
+inline double transfer_row(SpanKind kind, double lane_height) {
+    const double above_work = kind == SpanKind::transfer_forward ? 5 : kind == SpanKind::transfer_backward ? 3 : 2;
+    return work_row(lane_height) - above_work;
 }
 /// The kind whose row is at that height below a lane's top.
-inline SpanKind transfer_kind_at(double below_top) {
-    return below_top < 4                                            ? SpanKind::transfer_forward
-           : below_top < transfer_row(SpanKind::transfer_reduction) ? SpanKind::transfer_backward
-                                                                    : SpanKind::transfer_reduction;
+inline SpanKind transfer_kind_at(double below_top, double lane_height) {
+    const auto above = [&](SpanKind kind) { return below_top < transfer_row(kind, lane_height); };
+    return above(SpanKind::transfer_backward)    ? SpanKind::transfer_forward
+           : above(SpanKind::transfer_reduction) ? SpanKind::transfer_backward
+                                                 : SpanKind::transfer_reduction;
 }
 
 /// What stands above the lanes, from top to bottom. Pixels.

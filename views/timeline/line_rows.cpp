@@ -25,7 +25,12 @@ LineRows line_rows(const TimelineData& data, const Problem& problem) {
     for (const auto& [line, all] : used) {
         for (const auto& ends : all) rows.ways[ends].row = static_cast<int>(rows.names.size());
         std::string name = at(line) < problem.line_names.size() ? problem.line_names[at(line)] : "line";
-        if (const auto arrow = name.find("->"); arrow != std::string::npos) name.replace(arrow, 2, " → ");
+        LinkKey ends{name, {}};
+        if (const auto arrow = name.find("->"); arrow != std::string::npos) {
+            ends = {name.substr(0, arrow), name.substr(arrow + 2)};
+            name.replace(arrow, 2, " → ");
+        }
+        rows.ends.push_back(std::move(ends));
         rows.names.push_back(std::move(name));
     }
     return rows;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/planner/plan/problem.h"
+#include "views/document/selection.h"
 #include "views/timeline/lanes.h"
 
 namespace skippipe {
@@ -19,6 +20,7 @@ struct LineRows {
         bool operator==(const Way&) const = default;
     };
     std::vector<std::string> names;           ///< "A → B", by the problem's lines
+    std::vector<LinkKey> ends;                ///< of each of them
     std::map<std::pair<int, int>, Way> ways;  ///< by the lanes of sender and receiver
     bool operator==(const LineRows&) const = default;
 };

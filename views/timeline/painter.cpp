@@ -6,11 +6,11 @@
 
 namespace skippipe {
 namespace {
-constexpr double fold_pixels = 3;
+constexpr double fold_pixels = 3, least_told = 1e-3;  ///< of an iteration: a wait that counts
 constexpr double hatch_pixels = 5, low_mark_pixels = 10;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
-constexpr double label_pixels = 16;
+constexpr double label_pixels = 16, least_labelled = 11;  ///< pixels of a bar, across and up
 const std::string lost_word = "lost", ellipsis = "\u2026";
 
 ImU32 faded(ImU32 colour, double strength) {
@@ -24,9 +24,10 @@ TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, I
     : view_(view), atlas_(atlas), list_(list), theme_(theme()), scale_(view.scale()), stack_(view.stack()) {
     looks_for_ = view.found_ != nullptr && !view.found_->spans.empty();
     SpanQuery query = looks_for_ ? view.found_->query : view.marked_spans_;
-    if (const auto marked = view.marked_lanes(); query == SpanQuery{} && !marked.empty())
-        query.lanes =
-            with_awaited(*view.data_, marked, scale_.begin, scale_.end, fold_pixels / scale_.pixels_per_second());
+    if (const auto marked = view.marked_lanes(); query == SpanQuery{} && !marked.empty()) {
+        const auto [begin_s, end_s] = view.told_stretch();
+        query.lanes = with_awaited(*view.data_, marked, begin_s, end_s, least_told * (end_s - begin_s));
+    }
     names_lanes_ = !query.lanes.empty();
     if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);
     names_microbatch_ = query.microbatch.has_value();
@@ -155,8 +156,7 @@ void TimelinePainter::lane(int index) {
     lane_name(index, top);
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(std::max(top, stack_.top))},
                        {static_cast<float>(scale_.right), static_cast<float>(top + stack_.height)}, true);
-    const double bar_top = view_.compact_ ? top + 1 : top + work_row,
-                 bar_bottom = top + stack_.height - (view_.compact_ ? 1 : 3);
+    const double bar_top = top + above_bar(), bar_bottom = top + stack_.height - below_bar();
     gaps(index, bar_top, bar_bottom);
     outages(index, bar_top, bar_bottom);
     const bool has_plan = !view_.planned_.empty() && !view_.compact_;
@@ -289,7 +289,7 @@ void TimelinePainter::lost_times(int first, int last) {
 
 void TimelinePainter::span_label(const LaneSpan& span, const QColor& ink, double x0, double x1, double top,
                                  double bottom) {
-    if (view_.compact_ || span.microbatch < 0 || x1 - x0 < label_pixels) return;
+    if (view_.compact_ || span.microbatch < 0 || x1 - x0 < label_pixels || bottom - top < least_labelled) return;
     const std::string number = std::to_string(span.microbatch);
     const float width = text_width(number);
     if (width + 4 > x1 - x0) return;
@@ -312,7 +312,7 @@ void TimelinePainter::work(int index, double top, double bottom) {
             if (span.kind == SpanKind::loss && x1 - x0 > 4)
                 box(x0, bottom - 3, x1 - 1, bottom,
                     packed(steps_back ? mix(theme_.surface, theme_.text, faint) : theme_.text));
-            span_label(span, steps_back ? theme_.text_2 : theme_.text_on(fill), x0, x1, top, bottom);
+            if (!steps_back) span_label(span, theme_.text_on(fill), x0, x1, top, bottom);
         },
         [&](const Fold& fold) {
             const QColor fill = view_.colour_by_ == ColourBy::microbatch
@@ -331,7 +331,7 @@ void TimelinePainter::transfers(int index, double top) {
     const auto line = [&](const LaneSpan& span, double begin, double end) {
         const double x0 = std::max(scale_.x(begin), scale_.left),
                      x1 = std::min(std::max(scale_.x(end), x0 + 1), scale_.right);
-        const double row = top + transfer_row(span.kind);
+        const double row = top + transfer_row(span.kind, stack_.height);
         if (span.kind == SpanKind::transfer_reduction) {
             const QColor own = span_colour(theme_, span, lane.stage, view_.colour_by_);
             return box(x0, row, x1, row + 2, packed(is_faint(index, span) ? mix(theme_.surface, own, faint) : own));
@@ -364,14 +364,15 @@ void TimelinePainter::selection() {
     };
     if (const auto* span = view_.selected_.span) {
         const double top = view_.lane_top(view_.selected_.lane);
+        const double row = top + transfer_row(span->kind, stack_.height);
         if (is_on_line(span->kind))
-            frame(span->start_s, span->end_s, top + transfer_row(span->kind) - 1, top + transfer_row(span->kind) + 3);
+            frame(span->start_s, span->end_s, row - 1, row + 3);
         else
-            frame(span->start_s, span->end_s, top + (view_.compact_ ? 1 : work_row), top + stack_.height - 3);
+            frame(span->start_s, span->end_s, top + above_bar(), top + stack_.height - below_bar());
     } else if (view_.selected_gap_ && view_.selected_lane_ >= 0) {
         const double top = view_.lane_top(view_.selected_lane_);
-        frame(view_.selected_gap_->start_s, view_.selected_gap_->end_s, top + (view_.compact_ ? 1 : work_row),
-              top + stack_.height - 3);
+        frame(view_.selected_gap_->start_s, view_.selected_gap_->end_s, top + above_bar(),
+              top + stack_.height - below_bar());
     } else if (view_.selected_lost_) {
         frame(view_.selected_lost_->begin_s, view_.selected_lost_->end_s, stack_.top + 1,
               stack_.lane_top(stack_.count) - 1);

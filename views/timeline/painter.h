@@ -8,6 +8,7 @@ inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_
 inline constexpr double lane_height = usual_lane_height;
 inline constexpr double fit_lane_height = 0;  ///< as many lanes in sight as there are, neither low nor very tall
 inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 56;
+inline constexpr double least_planned_lane_height = 28;  ///< with what was planned under what was done
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;
 inline constexpr double names_width = 132, compact_names_width = 52, most_compact_names_width = 120,
@@ -50,6 +51,7 @@ private:
     void line(int row, int line);
     void line_transfer(int lane, const LaneSpan& span, double latency_s, double top);
     // painter_names.cpp
+    void mark_row(double top);
     void lane_name(int index, double top);
     void compact_name(const std::string& name, int stage, int index, double top, bool marked);
     bool has_short_names() const;
@@ -68,6 +70,9 @@ private:
     void transfers(int index, double top);
     void selection();
     void area();
+    /// Pixels of a lane above and below what its node does.
+    double above_bar() const { return view_.compact_ ? 1 : work_row(stack_.height); }
+    double below_bar() const { return view_.compact_ ? 1 : below_work(stack_.height); }
     enum class Letters { body, small, tiny };
     const ImFont* font(Letters letters) const;
     void text(double x, double y, const QColor& colour, const std::string& words, Letters letters = Letters::small);

@@ -13,10 +13,14 @@ constexpr double least_transfer_pixels = 3, queue_share = 0.3, latency_share = 0
 }  // namespace
 
 void TimelinePainter::line(int row, int line) {
+    constexpr double left = 8, right = 6;
     const double top = stack_.lane_top(row);
+    const bool marked = view_.is_marked_line(line);
+    if (marked) mark_row(top);
     list_.PushClipRect({0, static_cast<float>(std::max(top, stack_.top))},
-                       {static_cast<float>(scale_.left - 6), static_cast<float>(top + stack_.height)}, true);
-    text(8, top + (stack_.height - 14) / 2, theme_.text_2, view_.lines_->names[static_cast<std::size_t>(line)]);
+                       {static_cast<float>(scale_.left - right), static_cast<float>(top + stack_.height)}, true);
+    text(left, top + (stack_.height - 14) / 2, marked ? theme_.text : theme_.text_2,
+         elided(view_.lines_->names[static_cast<std::size_t>(line)], scale_.left - right - left, Letters::small));
     list_.PopClipRect();
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(std::max(top, stack_.top))},
                        {static_cast<float>(scale_.right), static_cast<float>(top + stack_.height)}, true);
@@ -51,7 +55,7 @@ void TimelinePainter::line_transfer(int lane, const LaneSpan& span, double laten
     const double x0 = x(parts.wire_s), x1 = std::max(x(parts.latency_s), x0 + 1), x2 = x(parts.arrival_s);
     box(x0, wire_top, x1 - x0 > 3 ? x1 - 1 : x1, wire_bottom, packed(fill));
     if (x2 > x1) box(x1, wire_bottom, x2, top + tall, packed(mix(theme_.surface, fill, 0.35)));
-    span_label(span, fill, x0, x1, wire_top, wire_bottom);
+    if (!is_faint(lane, span)) span_label(span, theme_.text_on(fill), x0, x1, wire_top, wire_bottom);
 }
 
 }  // namespace skippipe

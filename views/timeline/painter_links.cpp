@@ -28,7 +28,7 @@ void TimelinePainter::way() {
     if (view_.compact_) return;
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(stack_.top)},
                        {static_cast<float>(scale_.right), static_cast<float>(view_.height())}, true);
-    const auto middle = [&](int lane) { return view_.lane_top(lane) + work_row + (stack_.height - work_row - 3) / 2; };
+    const auto middle = [&](int lane) { return view_.work_middle(lane); };
     const auto line = [&](const TimelineData::Place& place, const QColor& colour) {
         const LaneSpan& span = *place.span;
         if (!is_on_line(span.kind) || span.to_node < 0 || view_.layout_.row_of(span.to_node) < 0) return;
@@ -49,14 +49,15 @@ void TimelinePainter::cause() {
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(stack_.top)},
                        {static_cast<float>(scale_.right), static_cast<float>(view_.height())}, true);
     const bool is_line = is_on_line(cause.span->kind);
-    const double row = view_.lane_top(cause.lane),
-                 top = is_line ? row + transfer_row(cause.span->kind) - 1 : row + work_row;
+    const double row = view_.lane_top(cause.lane), top = is_line
+                                                             ? row + transfer_row(cause.span->kind, stack_.height) - 1
+                                                             : row + work_row(stack_.height);
     const double bottom = is_line ? top + 4 : row + stack_.height - 3;
     const double x0 = scale_.x(cause.span->start_s), x1 = std::max(scale_.x(cause.span->end_s), x0 + 2);
     for (const double y : {top - 1, bottom}) box(x0 - 1, y, x1 + 1, y + 1, packed(theme_.accent));
     for (const double x : {x0 - 1, x1}) box(x, top, x + 1, bottom, packed(theme_.accent));
     const auto& gap = *view_.selected_gap_;
-    const double from_y = view_.lane_top(view_.selected_lane_) + work_row + (stack_.height - work_row - 3) / 2;
+    const double from_y = view_.work_middle(view_.selected_lane_);
     arrow((scale_.x(gap.start_s) + scale_.x(gap.end_s)) / 2, from_y, x1, (top + bottom) / 2, theme_.accent);
     list_.PopClipRect();
 }

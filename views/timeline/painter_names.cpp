@@ -13,6 +13,12 @@ constexpr double band_left = 6, band_chip_width = 14, tiny_high = 11;  ///< pixe
 
 }  // namespace
 
+void TimelinePainter::mark_row(double top) {
+    box(0, top, scale_.right, top + stack_.height - 1,
+        packed(mix(theme_.surface, theme_.accent, theme_.dark ? 0.24 : 0.14)));
+    box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
+}
+
 void TimelinePainter::lane_name(int index, double top) {
     const Lane& lane = view_.data_->lanes()[static_cast<std::size_t>(index)];
     const double moment = view_.moment_in_sight();
@@ -20,11 +26,7 @@ void TimelinePainter::lane_name(int index, double top) {
     const bool serves = stage >= 0;
     if (!serves && !view_.compact_) stage = view_.data_->last_stage_at(index, moment);
     const bool marked = view_.marked_nodes_.count(lane.name) > 0;
-    if (marked && scale_.left > 0) {
-        box(0, top, scale_.right, top + stack_.height - 1,
-            packed(mix(theme_.surface, theme_.accent, theme_.dark ? 0.24 : 0.14)));
-        box(0, top, 2, top + stack_.height - 1, packed(theme_.accent));
-    }
+    if (marked && scale_.left > 0) mark_row(top);
     if (view_.compact_) {
         if (names_bands_) return;
         if (serves) box(0, top + 1, 4, top + stack_.height - 1, packed(theme_.stage(stage)));

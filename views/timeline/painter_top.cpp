@@ -15,7 +15,8 @@ constexpr double overview_step = 3;
 void TimelinePainter::axis() {
     const TimelineBands bands = view_.bands();
     if (bands.ruler_top() <= bands.axis_top()) return;
-    const double top = bands.axis_top(), bottom = bands.ruler_top(), step = scale_.tick_step(90);
+    const double top = bands.axis_top(), bottom = bands.ruler_top(),
+                 step = scale_.tick_step(scale_.end < 60 ? 90 : 120);
     box(0, top, view_.width(), bottom - 1, packed(theme_.surface_2));
     box(0, bottom - 1, view_.width(), bottom, packed(theme_.line));
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(top)},

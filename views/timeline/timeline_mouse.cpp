@@ -116,14 +116,16 @@ void TimelineView::release(double x, double y) {
     before_.clear();
     if (was == Drag::area && !area_) return;  // what was dragged over is gone meanwhile
     const int row = was == Drag::none && x < scale().left ? stack().lane_at(y) : -1;
-    const int named = row < 0 ? -1 : layout_.rows()[static_cast<std::size_t>(row)].lane;
+    const LaneRow what = row < 0 ? LaneRow{} : layout_.rows()[static_cast<std::size_t>(row)];
+    const int named = what.lane;
     if (was == Drag::area)
         area_->statistics = data_->statistics(area_->lanes, area_->begin, area_->end);
-    else if (named < 0)
+    else if (named < 0 && what.line < 0)
         click(x, y);
     else
         clear_selection();
     Q_EMIT selected_changed();
+    if (what.line >= 0) Q_EMIT line_activated(what.line);
     if (named < 0) return;
     // A name or its stage is chosen after that: who hears that nothing is selected here clears what is elsewhere.
     const int stage = data_->lanes()[static_cast<std::size_t>(named)].stage;
@@ -159,8 +161,8 @@ void TimelineView::click(double x, double y) {
 void TimelineView::click_lane(int lane, double x, double y) {
     const double time = scale().time(x), below_top = y - lane_top(lane);
     selected_lane_ = lane;
-    if (!compact_ && below_top < work_row)
-        selected_ = {lane, data_->transfer_at(lane, time, transfer_kind_at(below_top))};
+    if (!compact_ && below_top < work_row(stack().height))
+        selected_ = {lane, data_->transfer_at(lane, time, transfer_kind_at(below_top, stack().height))};
     if (selected_.span == nullptr) selected_ = {lane, data_->work_at(lane, time)};
     if (selected_.span != nullptr) {
         selected_row_ = selected_.span->row;
@@ -177,7 +179,6 @@ void TimelineView::click_lane(int lane, double x, double y) {
 
 /// Selects the transfer, which is the sender's.
 void TimelineView::click_line(int line, double x) {
-    if (x < scale().left) return;
     const auto place = transfer_on_line(*data_, *lines_, line, scale().time(x), zoom_.end());
     if (place.span == nullptr) return;
     selected_ = place;
@@ -269,9 +270,9 @@ TimelineView::Card TimelineView::lane_card(int lane, QPointF place) const {
     const auto about = [&](double start_s, double end_s) {
         return Box{std::max(s.x(start_s), s.left), top, std::min(s.x(end_s), s.right), top + stack().height};
     };
-    const bool above = !compact_ && below_top < work_row;
-    if (const auto* span =
-            above ? data_->transfer_at(lane, time, transfer_kind_at(below_top)) : data_->work_at(lane, time))
+    const bool above = !compact_ && below_top < work_row(stack().height);
+    if (const auto* span = above ? data_->transfer_at(lane, time, transfer_kind_at(below_top, stack().height))
+                                 : data_->work_at(lane, time))
         return {describe_span(*span, lane, *data_), about(span->start_s, span->end_s)};
     if (above) return {};
     if (const auto outage = data_->outage_at(lane, time))

@@ -101,6 +101,7 @@ void TimelineView::set_overview(bool on) {
 void TimelineView::set_planned(PlannedIterations planned) {
     if (planned == planned_) return;
     planned_ = std::move(planned);
+    scroll_ = stack().clamp_scroll(scroll_, height());
     request_frame();
 }
 
@@ -108,6 +109,9 @@ void TimelineView::set_groups(std::vector<LaneGroup> groups) {
     if (groups == groups_) return;
     groups_ = std::move(groups);
     lay_out();
+    const auto marked = marked_lanes();
+    const int lane = selected_lane_ >= 0 || marked.empty() ? selected_lane_ : marked.front();
+    if (lane >= 0) scroll_to_row(layout_.row_of(lane));
 }
 
 void TimelineView::collapse_all(bool on) {
@@ -153,6 +157,7 @@ void TimelineView::set_lines(std::shared_ptr<const LineRows> lines) {
     if (lines == lines_) return;
     lines_ = std::move(lines);
     lay_out();
+    show_marked_line();
 }
 
 void TimelineView::set_pinned(std::set<std::string> names) {
@@ -182,6 +187,16 @@ std::vector<int> TimelineView::marked_lanes() const {
     return marked;
 }
 
+/// The iteration that a node's figures are of: that of what is selected, else the last in sight, however much is.
+std::pair<double, double> TimelineView::told_stretch() const {
+    const double at_s = selected_.span != nullptr ? selected_.span->start_s
+                        : selected_gap_           ? selected_gap_->start_s
+                                                  : std::min(zoom_.end(), data_->extent_s());
+    const auto& all = data_->iterations();
+    const auto* one = all.empty() ? nullptr : iteration_at(all, at_s);
+    return one != nullptr ? std::pair{one->begin_s(), one->end_s} : std::pair{zoom_.begin(), zoom_.end()};
+}
+
 std::vector<int> TimelineView::counted_lanes() const {
     std::vector<int> lanes = marked_lanes();
     if (!lanes.empty()) return lanes;
@@ -206,10 +221,31 @@ void TimelineView::set_marked(const Selection& selection) {
     SpanQuery spans;
     spans.microbatch = selection.microbatch;
     spans.stage = selection.stage;
-    if (selection.nodes == marked_nodes_ && spans == marked_spans_) return;
+    if (selection.nodes == marked_nodes_ && selection.links == marked_links_ && spans == marked_spans_) return;
+    const bool is_other = selection.nodes != marked_nodes_ || selection.links != marked_links_ || spans != SpanQuery{};
     marked_nodes_ = selection.nodes;
+    marked_links_ = selection.links;
     marked_spans_ = spans;
+    const bool has_own =
+        data_ && selected_lane_ >= 0 &&
+        (marked_nodes_.contains(data_->lanes()[static_cast<std::size_t>(selected_lane_)].name) ||
+         (selected_.span != nullptr && spans.microbatch && *spans.microbatch == selected_.span->microbatch));
+    if (is_other && (area_ || selected_lane_ >= 0) && !has_own) clear_selection();
+    show_marked_line();
     request_frame();
+}
+
+bool TimelineView::is_marked_line(int line) const {
+    if (marked_links_.empty()) return false;
+    const LinkKey& ends = lines_->ends[static_cast<std::size_t>(line)];
+    return marked_links_.contains(ends) || marked_links_.contains({ends.to, ends.from});
+}
+
+void TimelineView::show_marked_line() {
+    if (!lines_ || marked_links_.empty()) return;
+    for (int row = 0; row < layout_.count(); ++row)
+        if (const int line = layout_.rows()[static_cast<std::size_t>(row)].line; line >= 0 && is_marked_line(line))
+            return scroll_to_row(row);
 }
 
 void TimelineView::set_found(std::shared_ptr<const FoundSpans> found) {
@@ -262,10 +298,17 @@ LaneStack TimelineView::stack() const {
     if (fits_lanes())
         tall = count > 0 ? std::clamp(std::floor((height() - top) / count), least_fit_lane_height, most_fit_lane_height)
                          : lane_height;
+    if (!compact_ && !planned_.empty()) tall = std::max(tall, least_planned_lane_height);
     if (compact_)
         tall =
             count > 0 ? std::clamp((height() - top) / count, least_compact_lane(), compact_lane_height) : lane_height;
     return {top, tall, scroll_, count, layout_.pinned()};
+}
+
+/// Of the bars of its work.
+double TimelineView::work_middle(int lane) const {
+    const double tall = stack().height;
+    return lane_top(lane) + (work_row(tall) + tall - below_work(tall)) / 2;
 }
 
 QPointF TimelineView::place_of(double seconds, int lane) const {
@@ -353,9 +396,14 @@ void TimelineView::bring_into_sight(double start_s, double end_s, int lane) {
         zoom_.set_follows(false);
         zoom_.show(middle - width / 2, middle + width / 2);
     }
+    scroll_to_row(layout_.row_of(lane));
+}
+
+/// Where it is out of sight, into the middle.
+void TimelineView::scroll_to_row(int row) {
     const LaneStack lanes = stack();
-    if (layout_.row_of(lane) < lanes.pinned) return;
-    const double top = layout_.row_of(lane) * lanes.height;
+    if (row < lanes.pinned) return;
+    const double top = row * lanes.height;
     if (top < scroll_ + lanes.pinned * lanes.height || top + lanes.height > scroll_ + height() - lanes.top)
         scroll_lanes(top - (height() - lanes.top) / 2);
 }

@@ -79,8 +79,9 @@ public:
     void set_moment(std::optional<double> seconds);
     /// Whose stages lanes say: the moment that other views show, where it is in sight, else the left edge.
     double moment_in_sight() const;
-    /// Marks the lanes of the selected nodes; spans of another microbatch or stage than the selected one are faint,
-    /// and where only nodes are selected those of lanes that they do not wait for.
+    /// Marks the lanes of the selected nodes, and those of the selected links, which come into sight; spans of another
+    /// microbatch or stage than the selected one are faint, and where only nodes are selected those of lanes that they
+    /// do not wait for in their iteration. What was selected here and is no part of that is no longer.
     void set_marked(const Selection& selection);
     /// Marks what was found in the overview; all else is faint then, whatever is selected.
     void set_found(std::shared_ptr<const FoundSpans> found);
@@ -124,6 +125,7 @@ Q_SIGNALS:
     void selected_changed();          ///< span, gap or area
     void lane_activated(int lane);    ///< a name was clicked
     void stage_activated(int stage);  ///< the number before a name was
+    void line_activated(int line);    ///< the name of a line was
     void bookmarks_changed();
     void lanes_scrolled(double pixels);  ///< by whoever looks at them
     void alone_wanted();                 ///< without what stands beside it, or with it again
@@ -157,11 +159,16 @@ private:
     LaneStack stack() const;
     double least_compact_lane() const;
     double lane_top(int lane) const { return stack().lane_top(layout_.row_of(lane)); }
+    double work_middle(int lane) const;
     void lay_out();
     void take_area(TimelineArea area);
     void measure_names();
     void give_up_drag();
     std::vector<int> marked_lanes() const;
+    std::pair<double, double> told_stretch() const;
+    bool is_marked_line(int line) const;
+    void show_marked_line();
+    void scroll_to_row(int row);
     std::vector<int> counted_lanes() const;
     /// Strips that are drawn: that of GPUs only where some were read.
     std::size_t counter_count() const { return data_ && !data_->gpu_use().empty() ? counter_kinds : counter_kinds - 1; }
@@ -213,6 +220,7 @@ private:
     std::set<std::string> collapsed_, pinned_;
     LaneLayout layout_;
     std::set<std::string> marked_nodes_;
+    std::set<LinkKey> marked_links_;
     SpanQuery marked_spans_;
     TimelineData::Place selected_;
     std::int64_t selected_row_ = -1;
@@ -275,7 +283,5 @@ QString counter_name(Counter counter);
 QString counter_suffix(Counter counter);
 /// "12.3 microbatches", "4.50 MB/s", "67.1 %".
 QString counter_words(Counter counter, double value);
-/// An area's sums in words.
-QStringList describe_area(const TimelineArea& area);
 
 }  // namespace skippipe

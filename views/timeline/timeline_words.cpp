@@ -228,21 +228,4 @@ QString counter_words(Counter counter, double value) {
     return {};
 }
 
-QStringList describe_area(const TimelineArea& area) {
-    const auto& sum = area.statistics;
-    const double length_s = area.end - area.begin;
-    QStringList lines{QObject::tr("%1 to %2 (%3), %4 lanes")
-                          .arg(moment_words(area.begin, length_s), moment_words(area.end, length_s), duration(length_s))
-                          .arg(area.lanes.size()),
-                      QObject::tr("%1 operations, %2 transfers of %3")
-                          .arg(sum.spans)
-                          .arg(sum.transfers)
-                          .arg(quantity(sum.bytes, "B")),
-                      QObject::tr("Busy %1").arg(percent(sum.busy_s / std::max(sum.seconds, 1e-12)))};
-    for (std::size_t c = 0; c < idle_causes; ++c)
-        if (sum.idle_s[c] > 0)
-            lines << cause_words(static_cast<IdleCause>(c)) + ' ' + percent(sum.idle_s[c] / sum.seconds);
-    return lines;
-}
-
 }  // namespace skippipe

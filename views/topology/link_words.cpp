@@ -26,6 +26,11 @@ double link_width(double bandwidth_bytes_per_s) {
                       widest_link);
 }
 
+QString link_name(const Link& link) {
+    const QString arrow = QString::fromUtf8(link.both_ways ? " ↔ " : " → ");
+    return QString::fromStdString(link.from) + arrow + QString::fromStdString(link.to);
+}
+
 QString link_words(const Link& link) {
     return QObject::tr("%1, %2").arg(duration(link.latency_s), quantity(8 * link.bandwidth_bytes_per_s, "bit/s"));
 }

@@ -11,6 +11,8 @@ namespace skippipe {
 
 /// Pixels of a link's line: 1 up to 20 Mbit/s, 1.6 more for each ten times as much, at most 4.5.
 double link_width(double bandwidth_bytes_per_s);
+/// "Oregon ↔ LA", or "Oregon → LA" where there is one direction only.
+QString link_name(const Link& link);
 /// "50 ms, 1 Gbit/s"
 QString link_words(const Link& link);
 

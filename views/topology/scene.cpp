@@ -441,8 +441,7 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         const bool is_told = std::find(told.begin(), told.end(), &link) != told.end();
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
-                lines << QString::fromStdString(l.from) + (l.both_ways ? " ↔ " : " → ") + QString::fromStdString(l.to)
-                      << (is_told ? QString{} : ::skippipe::link_words(l))
+                lines << link_name(l) << (is_told ? QString{} : ::skippipe::link_words(l))
                       << (link.critical ? critical_words(link.critical_share) +
                                               tr("; the end of the iteration waits for it the longest")
                                         : QString{})

@@ -167,12 +167,14 @@ void TopologyScene::mark_critical() {
     }
 }
 
+/// Of the one under the mouse, and on the canvas of those selected: beside a run's map a panel tells more of them.
 void TopologyScene::show_link_words() {
     std::vector<const LinkItem*> shown;
     const std::size_t selected = selection_.now().links.size();
     for (auto* link : links_) {
         link->settle_depth();
-        if (link == hovered_ || (link->isSelected() && selected <= most_link_words)) shown.push_back(link);
+        const bool told = editable_ && link->isSelected() && selected <= most_link_words;
+        if (link == hovered_ || told) shown.push_back(link);
     }
     link_words_->show_links(std::move(shown));
 }

@@ -47,8 +47,8 @@ void HelpDesk::ask() {
     asked_ = true;
     const auto lines = std::make_shared<Help>();
     reader_.read(
-        [lines, node = subject_.node, run = run_, plan = plan_] {  // the run holds its plans
-            *lines = what_helps(*run->problem, *plan, node, run->experiment.training.gradient_wire);
+        [lines, thing = subject_.thing, run = run_, plan = plan_] {  // the run holds its plans
+            *lines = what_helps(*run->problem, *plan, thing, run->experiment.training.gradient_wire);
         },
         [this, lines](const QString& fault) {
             answer_ = fault.isEmpty() ? *lines : Help{.limit = {}, .changes = {fault}};
@@ -66,13 +66,13 @@ std::vector<Detail> HelpDesk::rows() const {
     std::vector<Detail> rows;
     const auto add = [&](const QString& head, const QStringList& lines) {
         for (qsizetype i = 0; i < lines.size(); ++i)
-            rows.push_back({i == 0 ? head : QString(QChar(0x00A0)), lines[i], DetailLink::node});
+            rows.push_back({i == 0 ? head : QString(QChar(0x00A0)), lines[i], DetailLink::thing});
     };
     add(name, answer_.changes);
     if (!answer_.hardly.isEmpty()) add(tr("Tried"), {answer_.hardly});
     add(tr("Would\u00A0harm"), answer_.longer);
     if (!answer_.bound.isEmpty()) rows.push_back({tr("Bound"), answer_.bound, {}});
-    if (!answer_.limit.isEmpty()) rows.insert(rows.begin(), {tr("Limited\u00A0by"), answer_.limit, DetailLink::node});
+    if (!answer_.limit.isEmpty()) rows.insert(rows.begin(), {tr("Limited\u00A0by"), answer_.limit, DetailLink::thing});
     return rows;
 }
 

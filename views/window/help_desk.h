@@ -13,15 +13,15 @@
 
 namespace skippipe {
 
-/// Finds out what would help a run, or a node of it, on a thread of its own, and keeps the answer for as long as it is
-/// the one that is wanted.
+/// Finds out what would help a run, or a node or a link of it, on a thread of its own, and keeps the answer for as long
+/// as it is the one that is wanted.
 class HelpDesk : public QObject {
     Q_OBJECT
 public:
     /// Whom it would help, by the plan that is in force from that iteration on.
     struct Subject {
         RunId run = 0;
-        std::string node = {};  ///< empty: the run as a whole
+        std::string thing = {};  ///< a node, or a link by its line "A->B"; empty: the run as a whole
         int since = 0;
         bool operator==(const Subject&) const = default;
     };

@@ -59,6 +59,8 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       selected_(new QLabel),
       legend_(new QWidget),
       drawn_(new DrawnKey),
+      lines_words_(words_label(
+          tr("A line's transfers: hatched in its queue, full on the wire, pale below on their way"), "small")),
       hints_(
           words_label(tr("Click a span or a gap, or drag over an area for its sums. Keys: W S zoom, A D pan, [ ] along "
                          "the microbatch, Ctrl+F finds, ? all keys"),
@@ -134,6 +136,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(timeline_, &TimelineView::lane_activated, this, [this](int lane) {
         selection_.select({.nodes = {timeline_->data()->lanes()[static_cast<std::size_t>(lane)].name}});
     });
+    connect(timeline_, &TimelineView::line_activated, this, &WatchPage::select_line);
     connect(&selection_, &SelectionModel::changed, this, &WatchPage::follow_selection);
     connect(&network_selection_, &SelectionModel::changed, this, [this] {
         // A click on empty canvas leaves nothing selected, in the timeline neither.
@@ -323,6 +326,7 @@ QToolButton* WatchPage::lanes_button() {
     lines->setToolTip(tr("A row a line below the nodes: transfers in its queue, on the wire, and on their way"));
     connect(lines, &QAction::toggled, this, [this](bool on) {
         shows_lines_ = on;
+        lines_words_->setVisible(on);
         show_lines();
     });
     auto* plan = menu->addAction(tr("Planned under done"));
@@ -352,6 +356,10 @@ QWidget* WatchPage::selection_pane() {
     title->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     legend_column->addWidget(title);
     legend_column->addWidget(drawn_);
+    lines_words_->setContentsMargins(size::gap, size::unit, size::gap, 0);
+    lines_words_->setObjectName("lines_words");
+    lines_words_->hide();
+    legend_column->addWidget(lines_words_);
     auto* on_map = words_label(tr("On the map"), "heading");
     on_map->setContentsMargins(size::gap, size::gap, size::gap, size::unit);
     legend_column->addWidget(on_map);

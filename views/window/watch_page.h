@@ -141,6 +141,8 @@ private:
     void add_failure(Details& details) const;
     void add_help(Details& details) const;
     Details selection_details() const;
+    const Link* selected_link() const;
+    void select_line(int line);
     void follow_link(const QString& link);
     void show_devices();
     void show_differences();
@@ -180,6 +182,7 @@ private:
     QLabel* selected_;
     QWidget* legend_;
     DrawnKey* drawn_;                      ///< in the legend
+    QLabel* lines_words_;                  ///< what lanes of lines draw; in the legend
     QLabel* hints_;                        ///< what mouse and keys do; below it
     std::vector<IdleCause> drawn_causes_;  ///< there; none: all
     bool drawn_down_ = true;               ///< that a node can be down is told there

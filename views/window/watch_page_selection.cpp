@@ -11,6 +11,8 @@
 #include "views/theme/numbers.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/span_view.h"
+#include "views/topology/link_words.h"
+#include "views/window/link_details.h"
 #include "views/window/network_moment.h"
 #include "views/window/watch_page.h"
 
@@ -252,17 +254,19 @@ void WatchPage::show_idle() {
     idle_->show_shares(title, data->idle_share);
 }
 
-/// What would help is asked of one node, else of the run, also where a stage is selected.
+/// What would help is asked of one node or link, else of the run, also where a stage is selected.
 void WatchPage::want_help() {
     const auto& now = selection_.now();
     const bool other = timeline_->area() || timeline_->selected().span != nullptr || timeline_->selected_lost();
-    if (!shown_ || !shown_->problem || did_nothing(shown_->info) || other || now.nodes.size() > 1 || now.microbatch ||
-        !now.links.empty())
+    if (!shown_ || !shown_->problem || did_nothing(shown_->info) || other || now.nodes.size() + now.links.size() > 1 ||
+        now.microbatch)
         return helps_->want_nothing();
     const auto* one = chosen_iteration();
     const int iteration = one != nullptr ? one->iteration : 0;
-    helps_->want({shown_->info.id, now.nodes.empty() ? std::string{} : *now.nodes.begin(), plan_since(iteration)},
-                 shown_, plan_in_force(iteration));
+    std::string thing;
+    if (!now.nodes.empty()) thing = *now.nodes.begin();
+    if (!now.links.empty()) thing = now.links.begin()->from + "->" + now.links.begin()->to;
+    helps_->want({shown_->info.id, thing, plan_since(iteration)}, shown_, plan_in_force(iteration));
 }
 
 /// Why the run ended before its time: the first thing that is asked of it.
@@ -277,6 +281,15 @@ void WatchPage::add_help(Details& details) const {
     for (auto& row : helps_->rows()) details.rows.push_back(std::move(row));
 }
 
+/// The link that is selected alone; null: there is none.
+const Link* WatchPage::selected_link() const {
+    const auto& now = selection_.now();
+    if (!shown_ || now.links.size() != 1 || !now.nodes.empty()) return nullptr;
+    for (const auto& link : shown_->experiment.topology.links)
+        if (LinkKey{link.from, link.to} == *now.links.begin()) return &link;
+    return nullptr;
+}
+
 /// What is selected elsewhere, or by name, else what can be; from the timeline, what it says.
 Details WatchPage::selection_details() const {
     const auto* data = timeline_->data();
@@ -287,7 +300,7 @@ Details WatchPage::selection_details() const {
     };
     const auto place = timeline_->selected();
     if (data != nullptr && timeline_->area()) {
-        take(describe_area(*timeline_->area()));
+        details = area_details(*timeline_->area());
     } else if (data != nullptr && place.span != nullptr) {
         details = span_details(*place.span, place.lane, *data);
     } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
@@ -309,6 +322,8 @@ Details WatchPage::selection_details() const {
             details = stage_details(*now.stage, *one, *data);
         else if (one != nullptr && lane >= 0)
             details = node_details(lane, *one, *data);
+        else if (const auto* link = selected_link(); link != nullptr && one != nullptr && shown_->problem)
+            details = link_details(*link, *shown_->problem, *one, *data);
         else if (!nodes.isEmpty())
             details.rows.push_back({tr("Selected"), nodes.join(", "), DetailLink::node});
         if (now == Selection{}) add_failure(details);
@@ -326,7 +341,10 @@ void WatchPage::show_selected() {
     want_help();
     const auto* data = timeline_->data();
     static const TimelineData none;
-    selected_->setText(in_rows(selection_details(), data != nullptr ? *data : none));
+    QStringList links;
+    if (shown_)
+        for (const auto& link : shown_->experiment.topology.links) links << link_name(link);
+    selected_->setText(in_rows(selection_details(), data != nullptr ? *data : none, links));
     legend_->setVisible(timeline_->selected().span == nullptr && !timeline_->area() && !timeline_->selected_gap() &&
                         !timeline_->selected_lost());
     hints_->setVisible(!legend_->isHidden() && selection_.now() == Selection{});
@@ -356,12 +374,22 @@ void WatchPage::follow_link(const QString& link) {
     }
     timeline_->select_row(-1);
     Selection wanted;
+    for (const auto& one : shown_->experiment.topology.links)
+        if (kind == QStringLiteral("link") && link_name(one) == of) wanted.links = {{one.from, one.to}};
     if (kind == QStringLiteral("node")) wanted.nodes = {of.toStdString()};
     if (kind == QStringLiteral("microbatch")) wanted.microbatch = of.toInt();
     if (kind == QStringLiteral("stage")) wanted.stage = of.toInt();
     selection_.select(wanted);
     show_selected();  // also where it was selected already, on the way through what is no longer
     show_moment();
+}
+
+/// The link that a lane's line is a direction of.
+void WatchPage::select_line(int line) {
+    const LinkKey ends = timeline_->lines()->ends[static_cast<std::size_t>(line)], back{ends.to, ends.from};
+    for (const auto& link : shown_->experiment.topology.links)
+        if (const LinkKey key{link.from, link.to}; key == ends || (link.both_ways && key == back))
+            return selection_.select({.links = {key}});
 }
 
 /// Of the lane that was chosen in the timeline, else of the one node that is selected wherever.
@@ -409,6 +437,7 @@ void WatchPage::share_selection() {
     const auto& gap = timeline_->selected_gap();
     Selection s = selection_.now();
     s.nodes = {lane.name};
+    s.links.clear();
     s.microbatch = span != nullptr && span->microbatch >= 0 ? std::optional{span->microbatch} : std::nullopt;
     const bool reduces = span != nullptr
                              ? span->kind == SpanKind::transfer_reduction
