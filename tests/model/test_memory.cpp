@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 #include <malloc.h>
 
@@ -17,6 +18,7 @@
 #include "core/experiment/validate.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
+#include "core/model/buffers.h"
 #include "core/model/torch_compat.h"
 #include "tests/model/training_fixture.h"
 
@@ -185,6 +187,26 @@ private Q_SLOTS:
         qInfo("%.0f kB in 30 iterations, %.0f kB in 90 more", first / 1024, later / 1024);
         // One tensor a microbatch that is not given back would be 600 messages.
         QVERIFY(first + later < 16 * message);
+    }
+
+    /// A node takes them for microbatches of any size, and gives them back in any order.
+    void buffers_of_unequal_sizes_are_used_again() {
+        BufferPool pool;
+        std::set<const void*> seen;
+        const auto take_and_give = [&](bool turned) {
+            auto large = pool.take(8), small = pool.take(1);
+            for (const auto* buffer : {&large, &small}) seen.insert(buffer->data_ptr());
+            if (turned) std::swap(large, small);
+            pool.give(large);
+            pool.give(small);
+        };
+        for (int i = 0; i < 4; ++i) take_and_give(i % 2 == 1);
+        const auto first = seen.size();
+        for (int i = 0; i < 100; ++i) take_and_give(i % 2 == 1);
+        QCOMPARE(seen.size(), first);
+        pool.give(torch::empty({2}));
+        QVERIFY(pool.take(9).numel() >= 9);
+        QVERIFY(pool.take(8).numel() >= 8);
     }
 
     /// What is kept for who might be lost is there until the step, and gone after it.
