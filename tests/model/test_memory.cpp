@@ -93,6 +93,13 @@ Experiment experiment_of(const std::string& training) {
     if (training == "large vocabulary") experiment.model.vocabulary = 16'000;
     if (training == "failures")  // that do not happen, but might
         experiment.failures.push_back({.kind = FailureKind::crash, .target = "n0", .at_iteration = 1'000'000});
+    if (training.starts_with("grouped")) {
+        experiment = large_experiment(2, 128);
+        experiment.model.sequence = 512;
+        experiment.model.kv_heads = 1;
+        experiment.training.recompute = training == "grouped, recomputed";
+        experiment.pipeline.split_backward = training == "grouped, split";
+    }
     if (training == "int8 messages") experiment.costs.wire = WireType::int8;
     return experiment;
 }
@@ -146,7 +153,8 @@ private Q_SLOTS:
 
     void rises_as_predicted_data() {
         QTest::addColumn<QString>("training");
-        for (const char* training : {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "failures"})
+        for (const char* training : {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "failures",
+                                     "grouped", "grouped, recomputed", "grouped, split"})
             QTest::newRow(training) << training;
     }
     void rises_as_predicted() {
