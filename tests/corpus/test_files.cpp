@@ -179,6 +179,16 @@ private Q_SLOTS:
         QCOMPARE(first(), std::string());
     }
 
+    void two_models_in_one_folder() {
+        for (const char* name : {"both/one.safetensors", "both/two.safetensors"})
+            write_weights(
+                name, [](auto&) {}, experiment_.model);
+        const auto said = said_of_weights("both");
+        QVERIFY2(
+            said.contains("both/one.safetensors and ") && said.contains("both/two.safetensors both hold \"lm_head"),
+            qPrintable(said));
+    }
+
     void a_shared_head_must_be_said() {
         const auto shared = [](auto& tensors) { drop(tensors, "lm_head.weight"); };
         write_weights("alone/shared.safetensors", shared, experiment_.model);
