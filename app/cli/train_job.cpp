@@ -77,8 +77,7 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
     if (outcome.peak_memory_bytes > 0)
         row("peak memory of the worker", format_si(static_cast<double>(outcome.peak_memory_bytes), "B"));
     std::cout << table(rows);
-    if (!job.save_weights.empty() && outcome.state != RunState::failed)
-        std::cout << "weights saved to " << job.save_weights.string() << '\n';
+    if (outcome.weights_saved) std::cout << "weights saved to " << job.save_weights.string() << '\n';
     report(outcome.faults, false);
     const auto checkpoints = list_checkpoints(job.record, outcome.run);
     if (outcome.state != RunState::finished && !checkpoints.empty())
