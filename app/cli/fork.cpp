@@ -125,6 +125,7 @@ void fork(const ForkOptions& options, Context& context) {
     job.base_dir = options.file.empty() ? std::filesystem::path(from.manifest.base_dir)
                                         : std::filesystem::absolute(options.file).parent_path();
     require_files(job.experiment, job.base_dir);
+    prepare_text(job, context);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
     job.plan = plan_for(job, from, old, was, options, context);
     if (!options.save_weights.empty()) job.save_weights = std::filesystem::absolute(options.save_weights);

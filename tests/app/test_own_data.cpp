@@ -75,6 +75,7 @@ private Q_SLOTS:
         for (int i = 0; i < 500; ++i)
             lines += "{\"body\": \"row " + QByteArray::number(i * 7919 % 1009) + " of the lines\"}\n";
         write("corpus.txt", text);
+        write("other.txt", QByteArray(text).replace("corpus", "others"));
         write("lines.jsonl", lines);
         const auto made = sentencepiece::SentencePieceTrainer::Train(
             "--input=" + file("corpus.txt").toStdString() + " --model_prefix=" + file("tiny").toStdString() +
@@ -106,6 +107,29 @@ private Q_SLOTS:
         const auto small = run({"run", experiment("small.json", data)});
         QVERIFY2(small.exit_code == 2 && small.error.contains("the tokenizer has 300 pieces"), small.error);
         QCOMPARE(run({"validate", file("small.json")}).exit_code, 2);
+    }
+
+    /// Whoever goes on with a run tokenises as `run` does, also where the cache was emptied meanwhile.
+    void what_goes_on_tokenises() {
+        const QJsonObject data{
+            {"source", "text"}, {"path", "corpus.txt"}, {"tokenizer", "tiny.model"}, {"validation_samples", 4}};
+        const auto first = run({"run", experiment("goes-on.json", data, {{"vocabulary", 300}},
+                                                  {{"iterations", 2}, {"checkpoint_every", 2}})});
+        QVERIFY2(first.exit_code == 0, first.error);
+        QVERIFY(QDir(file("cache")).removeRecursively());
+        const auto extended = run({"extend", "latest", "--iterations", "4"});
+        QVERIFY2(extended.exit_code == 0 && extended.out.contains("tokenising"), extended.error);
+        QVERIFY(QDir(file("cache")).removeRecursively());
+        const auto forked =
+            run({"fork", "latest", "--at", "2", "--set", "data.path=other.txt", "--set", "training.iterations=3"});
+        QVERIFY2(forked.exit_code == 0 && forked.out.contains("tokenising"), forked.error);
+        QVERIFY2(forked.error.contains("not those of the checkpoint"), forked.error);
+        const auto runs = [&] { return run({"runs", "--json"}).out; };
+        const auto before = runs();
+        const auto refused = run(
+            {"fork", "latest", "--at", "2", "--set", "data.tokenizer=corpus.txt", "--set", "training.iterations=3"});
+        QVERIFY2(refused.exit_code == 2 && refused.error.contains("no sentencepiece model"), refused.error);
+        QCOMPARE(runs(), before);
     }
 
     void tokens_from_a_file() {
