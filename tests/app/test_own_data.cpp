@@ -204,6 +204,23 @@ private Q_SLOTS:
     }
 
     /// Nothing is planned, and the record learns nothing of it.
+    void products_that_the_processor_lacks_are_bad_input() {
+        QFile processor("/proc/cpuinfo");
+        QVERIFY(processor.open(QIODevice::ReadOnly));
+        if (processor.readAll().contains("bf16")) QSKIP("this processor multiplies bf16");
+        const auto path = experiment("bf16.json", {{"source", "text"}, {"path", "corpus.txt"}});
+        QFile in(path);
+        QVERIFY(in.open(QIODevice::ReadOnly));
+        auto document = QJsonDocument::fromJson(in.readAll()).object();
+        document["execution"] = QJsonObject{{"products", "bf16"}};
+        write("bf16.json", QJsonDocument(document).toJson());
+        for (const char* verb : {"validate", "run"}) {
+            const auto refused = run({verb, path});
+            QVERIFY2(refused.exit_code == 2 && refused.error.contains("does not multiply bf16"), refused.error);
+            QVERIFY2(!refused.out.contains("planned by"), refused.out);
+        }
+    }
+
     void files_that_cannot_be_used_are_bad_input() {
         const QJsonObject gone{{"source", "text"}, {"path", "gone.txt"}},
             there{{"source", "text"}, {"path", "corpus.txt"}};
