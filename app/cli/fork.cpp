@@ -127,6 +127,7 @@ void fork(const ForkOptions& options, Context& context) {
                                         : std::filesystem::absolute(options.file).parent_path();
     job.experiment = with_absolute_paths(std::move(job.experiment), job.base_dir);
     require_files(job.experiment, job.base_dir);
+    prepare_text(job, context);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
     job.plan = plan_for(job, from, old, was, options, context);
     if (!options.save_weights.empty()) job.save_weights = std::filesystem::absolute(options.save_weights);

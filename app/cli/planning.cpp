@@ -13,6 +13,8 @@
 #include "app/cli/verbs.h"
 #include "core/base/format.h"
 #include "core/data/check_files.h"
+#include "core/engine/devices.h"
+#include "core/engine/launch.h"
 #include "core/experiment/io.h"
 #include "core/tokenizer/tokenizer.h"
 
@@ -56,6 +58,10 @@ Plan read_plan(const std::string& file, const Problem& problem) {
 
 Faults file_faults(const Experiment& experiment, const std::filesystem::path& base_dir) {
     auto faults = check_files(experiment, base_dir);
+    // Under a launcher each rank looks at its own processor.
+    if (const auto launch = launch_environment(); !launch || launch->world_size == 1)
+        if (const auto found = check_products(experiment); !found.empty())
+            faults.insert(faults.end(), found.begin(), found.end());
     if (has_errors(faults) || experiment.execution.compute == Compute::cost) return faults;
     try {
         open_tokenizer(experiment.data, base_dir, experiment.model.vocabulary);

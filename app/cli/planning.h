@@ -21,10 +21,10 @@ Plan make_plan(const Planner& planner, const Problem& problem, PlanRequest reque
 /// A plan file against its problem; throws InputError with all of its faults.
 Plan read_plan(const std::string& file, const Problem& problem);
 
-/// What is wrong with the experiment's files (data, tokenizer, weights), as far as it can be known before anything
-/// starts.
+/// What is wrong with the experiment's files (data, tokenizer, weights) and products on this processor, as far as it
+/// can be known before anything starts.
 Faults file_faults(const Experiment& experiment, const std::filesystem::path& base_dir);
-/// Throws InputError where the experiment's files (data, weights) cannot be used as they are; warnings are reported.
+/// Throws InputError where these cannot be used as they are; warnings are reported.
 void require_files(const Experiment& experiment, const std::filesystem::path& base_dir);
 
 /// What scripts rely on, plus "bound", "note" and, where asked for, "jitter".

@@ -75,6 +75,7 @@ void resume_run(Context& context, const RunInfo& run, const std::vector<AlarmKin
     job.origin->reached = run.iterations_done;
     job.origin->extends = iterations > 0;
     take_launched_ranks(job);
+    prepare_text(job, context);
     if (!context.json)
         std::cout << fmt::format("run {} goes on after {} of {} iterations\n", run.id,
                                  manifest.position.iterations_done, job.experiment.training.iterations);

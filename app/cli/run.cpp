@@ -4,7 +4,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "app/cli/failing.h"
 #include "app/cli/planning.h"
@@ -23,7 +22,6 @@
 #include "core/planner/runnable.h"
 #include "core/run/coordinator.h"
 #include "core/run/worker_process.h"
-#include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {
 
@@ -109,24 +107,6 @@ std::filesystem::path writable(const std::string& path, const Experiment& experi
     return target;
 }
 
-/// Tokenises the text where a tokenizer is named and it was not done before, with progress; Ctrl+C ends it and leaves
-/// nothing.
-void prepare_text(const RunJob& job, bool show) {
-    catch_interrupts();
-    const bool terminal = ::isatty(STDOUT_FILENO) != 0;
-    int shown = -1;
-    tokenise(
-        job.experiment.data, job.base_dir, job.experiment.model.vocabulary, [&](const std::string& what, double share) {
-            if (interrupted()) throw std::runtime_error("stopped while " + what);
-            const int percent = static_cast<int>(100 * share), step = terminal ? 1 : 10;
-            if (!show || percent / step == shown / step) return;
-            shown = percent;
-            std::cout << fmt::format("{}{}: {} %{}", terminal ? "\r\033[K" : "", what, percent, terminal ? "" : "\n")
-                      << std::flush;
-        });
-    if (show && terminal && shown >= 0) std::cout << "\r\033[K" << std::flush;
-}
-
 /// The GPUs that the nodes name are here, and large enough. Under a launcher each rank looks for its own.
 void require_devices(const RunJob& job, bool ignore_memory) {
     const auto& nodes = job.experiment.topology.nodes;
@@ -192,7 +172,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
     job.base_dir = std::filesystem::absolute(options.file).parent_path();
     job.experiment = with_absolute_paths(std::move(job.experiment), job.base_dir);
     require_files(job.experiment, job.base_dir);
-    if (job.experiment.execution.compute == Compute::torch) prepare_text(job, !context.json);
+    prepare_text(job, context);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
     if (is_plan && options.planner.empty()) {
         job.plan = plan_of(json, job.problem);

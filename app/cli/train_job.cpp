@@ -6,6 +6,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "app/cli/planning.h"
 #include "app/cli/run_progress.h"
@@ -16,6 +17,7 @@
 #include "core/record/checkpoints.h"
 #include "core/run/checkpoint_store.h"
 #include "core/run/worker_group.h"
+#include "core/tokenizer/tokenizer.h"
 
 namespace skippipe::cli {
 
@@ -77,8 +79,7 @@ void print_summary(const RunJob& job, const RunOutcome& outcome) {
     if (outcome.peak_memory_bytes > 0)
         row("peak memory of the worker", format_si(static_cast<double>(outcome.peak_memory_bytes), "B"));
     std::cout << table(rows);
-    if (!job.save_weights.empty() && outcome.state != RunState::failed)
-        std::cout << "weights saved to " << job.save_weights.string() << '\n';
+    if (outcome.weights_saved) std::cout << "weights saved to " << job.save_weights.string() << '\n';
     report(outcome.faults, false);
     const auto checkpoints = list_checkpoints(job.record, outcome.run);
     if (outcome.state != RunState::finished && !checkpoints.empty())
@@ -109,6 +110,23 @@ void add_stop_option(CLI::App& verb, std::vector<AlarmKind>& kinds) {
         ->transform(CLI::CheckedTransformer(names))
         ->delimiter(',')
         ->option_text("spike,disk,silence");
+}
+
+void prepare_text(const RunJob& job, const Context& context) {
+    if (job.experiment.execution.compute != Compute::torch) return;
+    catch_interrupts();
+    const bool show = !context.json, terminal = ::isatty(STDOUT_FILENO) != 0;
+    int shown = -1;
+    tokenise(
+        job.experiment.data, job.base_dir, job.experiment.model.vocabulary, [&](const std::string& what, double share) {
+            if (interrupted()) throw std::runtime_error("stopped while " + what);
+            const int percent = static_cast<int>(100 * share), step = terminal ? 1 : 10;
+            if (!show || percent / step == shown / step) return;
+            shown = percent;
+            std::cout << fmt::format("{}{}: {} %{}", terminal ? "\r\033[K" : "", what, percent, terminal ? "" : "\n")
+                      << std::flush;
+        });
+    if (show && terminal && shown >= 0) std::cout << "\r\033[K" << std::flush;
 }
 
 bool train_job(RunJob& job, Context& context) {

@@ -42,8 +42,9 @@ void check_place(const Experiment& e, const DataPlace& place, const CorpusLimits
             refuse_short(tokens.name, tokens.size, e.model.sequence, place.pointer);
         scan_tokens(tokens, e.model.vocabulary, place.pointer, scan);
     }
-    if (e.data.source == DataSource::text && e.data.tokenizer.empty() &&
-        bytes <= static_cast<std::uint64_t>(e.model.sequence))
+    if (e.data.source != DataSource::text || !e.data.tokenizer.empty()) return;
+    if (bytes > limits.bytes) refuse_size(place, limits.bytes);
+    if (bytes <= static_cast<std::uint64_t>(e.model.sequence))
         refuse_short(place.path.string(), bytes, e.model.sequence, place.pointer);
 }
 

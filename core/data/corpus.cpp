@@ -35,11 +35,6 @@ constexpr std::uint64_t bible_least_bytes = 4'000'000;  // the whole text is 4.4
     throw InputError(place.pointer, std::move(what), std::move(why), std::move(remedy));
 }
 
-[[noreturn]] void refuse_size(const DataPlace& place, std::uint64_t limit) {
-    refuse(place, fmt::format("the text is larger than {} bytes", grouped(limit)), "it is held in memory",
-           "Choose smaller files, or name a tokenizer: then it is read piece by piece");
-}
-
 void require_utf8(const DataPlace& place, std::string_view text, const std::string& name) {
     const auto bad = find_invalid_utf8(text);
     if (bad == std::string_view::npos) return;
@@ -49,19 +44,12 @@ void require_utf8(const DataPlace& place, std::string_view text, const std::stri
         "other encodings would be read as wrong letters", "Convert it, for example with `iconv -t UTF-8`");
 }
 
-std::string read_text(const DataPlace& place, const fs::path& path, std::uint64_t limit) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) refuse(place, path.string() + " cannot be read", "it is the text to train on", "Check its permissions");
-    std::string text;
-    std::vector<char> buffer(1 << 16);
-    while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || file.gcount() > 0) {
-        text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
-        if (text.size() > limit) refuse_size(place, limit);
-    }
-    if (file.bad())
-        refuse(place, path.string() + " could not be read to its end", "the disk reported an error", "Check the disk");
+/// One file is one text. Mapped: with a tokenizer it may be larger than memory.
+void read_text(const DataPlace& place, const fs::path& path, const TakeDocument& take) {
+    const auto file = map_file(path, place.pointer, "it is the text to train on");
+    const std::string_view text(reinterpret_cast<const char*>(file.data), file.size);
     require_utf8(place, text, path.string());
-    return text;
+    take(text);
 }
 
 bool is_wanted(const fs::path& path, DataSource source) {
@@ -179,6 +167,11 @@ std::string grouped(std::uint64_t number) {
     return digits;
 }
 
+void refuse_size(const DataPlace& place, std::uint64_t limit) {
+    refuse(place, fmt::format("the text is larger than {} bytes", grouped(limit)), "it is held in memory",
+           "Choose smaller files, or name a tokenizer: then it is read piece by piece");
+}
+
 void require_installed(DataSource source) {
     std::error_code error;
     if (source == DataSource::bible_kjv && !fs::exists(bible_program, error) && cached_bible(cache_folder()).empty())
@@ -273,7 +266,7 @@ void for_each_document(const DataSpec& spec, const DataPlace& place, const Corpu
         if (spec.source == DataSource::jsonl)
             read_lines(place, file, spec.text_field, take);
         else
-            take(read_text(place, file, limits.bytes));
+            read_text(place, file, take);
     }
 }
 

@@ -25,7 +25,7 @@ struct CorpusNames {
 };
 
 struct CorpusLimits {
-    std::uint64_t bytes = 1ull << 30;  ///< of text held in memory: a byte-level corpus, or one file of a tokenised one
+    std::uint64_t bytes = 1ull << 30;  ///< of text held in memory, where its bytes are the tokens
     int files = 100'000;
 };
 
@@ -49,8 +49,12 @@ std::vector<std::filesystem::path> files_at(const DataSpec& spec, const DataPlac
 void for_each_document(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits,
                        const TakeDocument& take);
 
-/// All texts of a place in one; a newline ends each one of `jsonl`.
+/// All texts of a place in one; a newline ends each one of `jsonl`. Throws InputError as for_each_document does, and
+/// where they are above the limit.
 std::string load_text(const DataSpec& spec, const DataPlace& place, const CorpusLimits& limits = {});
+
+/// Throws the InputError of texts above `limit` bytes, which are held in memory.
+[[noreturn]] void refuse_size(const DataPlace& place, std::uint64_t limit);
 
 /// Throws InputError where the source is a text that apt installs, and it is not there; says what to install.
 void require_installed(DataSource source);

@@ -27,9 +27,11 @@ TokenArray cached_tokens(const DataSpec& spec, const DataPlace& place, const std
                          const CorpusLimits& limits) {
     const auto cache = token_cache_place(spec, place, base_dir / spec.tokenizer, limits);
     if (auto tokens = open_cached_tokens(cache)) return *tokens;
-    throw InputError("/data/tokenizer", cache.name + " has not been tokenised, or changed since",
-                     "its tokens are read from " + cache.path.string(),
-                     "Start the run with `skippipe run`, which tokenises");
+    throw InputError(
+        "/data/tokenizer", cache.name + " has not been tokenised, or changed since",
+        "its tokens are read from " + cache.path.string() + ", where `skippipe` puts them on rank 0's host",
+        "On several hosts, set XDG_CACHE_HOME on each to a folder that all of them share; else start "
+        "again, which tokenises");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -49,27 +50,46 @@ bool check_configuration(const fs::path& folder, const ModelSpec& model) {
     const auto json = has_errors(faults) ? nlohmann::ordered_json{} : parse_json(text, faults);
     if (has_errors(faults)) throw InputError(faults);
     if (!json.is_object()) return false;
-    const auto compare = [&](const char* key, double ours, const char* field) {
-        const auto found = json.find(key);
-        if (found == json.end() || !found->is_number() || found->get<double>() == ours) return;
+    const auto compare = [&](const nlohmann::ordered_json& from, const char* key, double ours, const char* field) {
+        const auto found = from.find(key);
+        if (found == from.end() || !found->is_number() || found->get<double>() == ours) return;
         throw InputError(fmt::format("/model/{}", field),
                          fmt::format("{}, but {} says {}", ours, path.string(), found->get<double>()),
                          "the weights were trained with that", fmt::format("Set it to {}", found->get<double>()));
     };
-    compare("num_attention_heads", model.heads, "heads");
-    compare("num_key_value_heads", kv_heads(model), "kv_heads");
-    compare("rope_theta", model.rotary_base, "rotary_base");
+    compare(json, "num_attention_heads", model.heads, "heads");
+    compare(json, "num_key_value_heads", kv_heads(model), "kv_heads");
+    compare(json, "rope_theta", model.rotary_base, "rotary_base");
+    const auto rotary = json.find("rope_parameters");  // where transformers 5 has both
+    const bool has_rotary = rotary != json.end() && rotary->is_object();
+    if (has_rotary) compare(*rotary, "rope_theta", model.rotary_base, "rotary_base");
+    if (const auto activation = json.find("hidden_act"); activation != json.end() && *activation != "silu")
+        refuse(fmt::format("{} says hidden_act {}", path.string(), activation->dump()), "here it is \"silu\"",
+               "Name the weights of a LLaMA with SwiGLU");
     if (const auto epsilon = json.find("rms_norm_eps");
         epsilon != json.end() && epsilon->is_number() && epsilon->get<double>() != norm_epsilon)
         refuse(
             fmt::format("{} says rms_norm_eps {}, here it is {}", path.string(), epsilon->get<double>(), norm_epsilon),
             "the losses would differ slightly",
             "Take \"rms_norm_eps\" out of that file to load the weights all the same");
-    if (const auto scaling = json.find("rope_scaling"); scaling != json.end() && !scaling->is_null())
+    const auto scaling = json.find("rope_scaling");
+    if ((scaling != json.end() && !scaling->is_null()) ||
+        (has_rotary && rotary->contains("rope_type") && rotary->at("rope_type") != "default"))
         refuse(path.string() + " asks for scaled rotary frequencies", "they are not known here",
                "Use weights without rope_scaling (LLaMA 1, 2 and 3.0)");
     const auto tied = json.find("tie_word_embeddings");
     return tied != json.end() && tied->is_boolean() && tied->get<bool>();
+}
+
+/// Two models in one folder would be mixed.
+void refuse_repeated(const std::vector<SafeTensors>& files) {
+    std::map<std::string_view, const SafeTensors*> holders;
+    for (const auto& file : files)
+        for (const auto& [name, tensor] : file.tensors())
+            if (const auto [first, is_new] = holders.emplace(name, &file); !is_new && !is_derived(name))
+                refuse(fmt::format("{} and {} both hold {}", first->second->path().string(), file.path().string(),
+                                   in_quotes(name)),
+                       "they are of two models, or a model twice", "Keep each model in a folder of its own");
 }
 
 std::vector<SafeTensors> open_files(const fs::path& path) {
@@ -88,6 +108,7 @@ std::vector<SafeTensors> open_files(const fs::path& path) {
     for (const auto& file : found) files.emplace_back(file, pointer, why);
     if (files.empty())
         refuse(path.string() + " holds no .safetensors file", why, "Name a safetensors file, or a folder of its parts");
+    refuse_repeated(files);
     return files;
 }
 

@@ -33,6 +33,7 @@ std::uint32_t word_at(const std::byte* data, std::uint64_t i) {
 
 std::size_t width_of(TokenType type) {
     switch (type) {
+        case TokenType::text:
         case TokenType::uint8:
         case TokenType::int8: return 1;
         case TokenType::uint16:
@@ -49,6 +50,7 @@ std::size_t width_of(TokenType type) {
 void TokenArray::read(std::uint64_t first, std::span<std::int32_t> out) const {
     const auto* from = data + first * width_of(type);
     switch (type) {
+        case TokenType::text:
         case TokenType::uint8: return widen<std::uint8_t>(from, out);
         case TokenType::int8: return widen<std::int8_t>(from, out);
         case TokenType::uint16: return widen<std::uint16_t>(from, out);
@@ -65,7 +67,7 @@ void TokenArray::read(std::uint64_t first, std::span<std::int32_t> out) const {
 }
 
 std::int64_t TokenArray::text_bytes(std::uint64_t first, std::uint64_t count) const {
-    if (type == TokenType::uint8) return static_cast<std::int64_t>(count);
+    if (type == TokenType::text) return static_cast<std::int64_t>(count);
     if (type != TokenType::measured) return -1;
     std::int64_t bytes = 0;
     for (std::uint64_t i = first; i < first + count; ++i) bytes += word_at(data, i) >> token_bits;
@@ -76,7 +78,7 @@ TokenArray byte_tokens(std::string text, std::string name) {
     auto owner = std::make_shared<const std::string>(std::move(text));
     const auto* data = reinterpret_cast<const std::byte*>(owner->data());
     const auto size = owner->size();
-    return {std::move(owner), data, size, TokenType::uint8, std::move(name)};
+    return {std::move(owner), data, size, TokenType::text, std::move(name)};
 }
 
 }  // namespace skippipe

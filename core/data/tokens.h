@@ -10,9 +10,9 @@
 
 namespace skippipe {
 
-/// How one token is stored, little-endian. `measured`: the token in the low 24 bits, the bytes of text it stands for
-/// above.
-enum class TokenType { uint8, int8, uint16, int16, uint32, int32, uint64, int64, measured };
+/// How one token is stored, little-endian. `text`: a byte of text. `measured`: the token in the low 24 bits, the bytes
+/// of text it stands for above.
+enum class TokenType { text, uint8, int8, uint16, int16, uint32, int32, uint64, int64, measured };
 
 std::size_t width_of(TokenType type);
 

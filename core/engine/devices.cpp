@@ -2,8 +2,10 @@
 #include "core/engine/devices.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -115,6 +117,27 @@ double rounded_weights(const Experiment& experiment, const Plan& plan, NodeIndex
 }
 
 }  // namespace
+
+bool has_bf16_products() {
+    std::ifstream processors("/proc/cpuinfo");
+    for (std::string line; std::getline(processors, line);)
+        if (line.starts_with("flags") || line.starts_with("Features")) {
+            line += ' ';
+            return line.find(" avx512_bf16 ") != line.npos || line.find(" amx_bf16 ") != line.npos ||
+                   line.find(" bf16 ") != line.npos;
+        }
+    return false;
+}
+
+Faults check_products(const Experiment& experiment) {
+    const auto& nodes = experiment.topology.nodes;
+    const auto& how = experiment.execution;
+    if (how.compute != Compute::torch || how.products != ProductType::bf16 || has_bf16_products() ||
+        std::none_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.device == "cpu"; }))
+        return {};
+    return {{"/execution/products", "this processor does not multiply bf16", "in software it would be slower than fp32",
+             "Set it to \"fp32\", or the nodes' device to a GPU"}};
+}
 
 Faults check_gpu_memory(const Experiment& experiment, const Problem& problem, const Plan& plan,
                         const std::vector<std::string>& devices, const AttachedGpus& gpus) {

@@ -26,6 +26,13 @@ std::vector<std::string> deal_devices(const Topology& topology, const RankSchedu
 Faults check_devices(const Experiment& experiment, const RankSchedule& schedule, int rank, LocalRank local,
                      const AttachedGpus& gpus);
 
+/// Whether the processor multiplies bf16 (AVX-512 BF16, AMX, Arm's BF16): elsewhere such products are slower than
+/// fp32's.
+bool has_bf16_products();
+
+/// A fault where nodes are to compute on this machine's processor in bf16, which it does not multiply.
+Faults check_products(const Experiment& experiment);
+
 /// A fault for each GPU whose memory, or what of it is free where that is known, is less than its nodes need;
 /// `devices`: of every node, as deal_devices has them, empty for those that do not count.
 Faults check_gpu_memory(const Experiment& experiment, const Problem& problem, const Plan& plan,

@@ -55,10 +55,24 @@ double tokens_of(const Experiment& experiment) {
     return static_cast<double>(most_samples(experiment.pipeline)) * experiment.model.sequence;
 }
 
+/// Whether stages keep what autograd does: attention's scores too. A drawn machine (compute `cost`) or a GPU does not.
+bool keeps_scores(const Experiment& experiment) {
+    const auto& nodes = experiment.topology.nodes;
+    return kv_heads(experiment.model) != experiment.model.heads && experiment.execution.compute == Compute::torch &&
+           std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.device == "cpu"; });
+}
+
+/// Of a block, fp32 values a token: attention's scores, or what makes them again.
+double score_values(const Experiment& experiment) {
+    const double heads = experiment.model.heads;
+    return keeps_scores(experiment) ? heads * experiment.model.sequence : heads;
+}
+
 /// fp32 values a token that the blocks of a stage keep for their backward, the stage's input apart.
-double kept_values(const ModelSpec& model, int blocks) {
-    const double d = model.width;
-    return blocks * (6 * d + 2.0 * ffn_width(model) + model.heads) - (blocks > 0 ? d : 0);
+double kept_values(const Experiment& experiment, int blocks) {
+    const double d = experiment.model.width, f = ffn_width(experiment.model);
+    const double besides = keeps_scores(experiment) ? 10 * d + 4 * f + 2 : 6 * d + 2 * f;
+    return blocks * (besides + score_values(experiment)) - (blocks > 0 ? d : 0);
 }
 
 }  // namespace
@@ -72,8 +86,7 @@ double between_bytes(const Experiment& experiment, int blocks) {
 
 double activation_bytes(const Experiment& experiment, int blocks) {
     double values = experiment.model.width;
-    if (!experiment.training.recompute || experiment.pipeline.split_backward)
-        values += kept_values(experiment.model, blocks);
+    if (!experiment.training.recompute || experiment.pipeline.split_backward) values += kept_values(experiment, blocks);
     return 4 * tokens_of(experiment) * values + between_bytes(experiment, blocks);
 }
 
@@ -84,9 +97,10 @@ double state_bytes(const Experiment& experiment, int blocks, bool first) {
 double workspace_bytes(const Experiment& experiment, int blocks, bool first) {
     const auto& model = experiment.model;
     const double d = model.width, f = ffn_width(model), tokens = tokens_of(experiment);
-    const double norm_and_hidden = d + f, one_block = kept_values(model, 1) + d, backward = 6 * d + f, messages = 3 * d;
+    const double norm_and_hidden = d + f, one_block = kept_values(experiment, 1) + d, messages = 3 * d;
+    const double backward = 6 * d + f + (keeps_scores(experiment) ? 2 * score_values(experiment) : 0);
     double values = messages + (blocks > 0 ? norm_and_hidden + one_block + backward : 0);
-    if (experiment.training.recompute && !experiment.pipeline.split_backward) values += kept_values(model, blocks);
+    if (experiment.training.recompute && !experiment.pipeline.split_backward) values += kept_values(experiment, blocks);
     const auto rows = static_cast<double>(head_rows(model, static_cast<std::int64_t>(tokens)));
     return 4 * (tokens * values + (first ? rows * model.vocabulary : 0));
 }

@@ -36,10 +36,10 @@ double gradient_value_bytes(WireType wire);
 /// B over F: costs.backward_factor, and one forward more where training.recompute asks for it.
 double backward_factor(const Experiment& experiment);
 
-/// Bytes that the largest microbatch holds on a stage of `blocks` from its forward to its backward, as core/model keeps
-/// them on the CPU in fp32. Values a token: the stage's input (D), and 6 D + 2 F + H a block, less the D of the first
-/// block's input, which is the stage's. With `recompute`: the stage's input alone. With a split backward: besides these
-/// between_bytes, and, with `recompute`, what the input gradient has computed again for the weight gradient.
+/// Bytes that the largest microbatch holds on a stage of `blocks` from forward to backward, as core/model keeps them on
+/// CPUs in fp32. Values a token: the stage's input (D), and a block 6 D + 2 F + H (where heads share keys: 10 D + 4 F +
+/// 2 + scores, H T), less the D of the first block's input, the stage's. With `recompute`: the stage's input alone.
+/// With a split backward: besides these between_bytes, and, with `recompute`, what I has computed again for W.
 double activation_bytes(const Experiment& experiment, int blocks);
 /// What of these is held from the start of the input gradient (I) to the end of the weight gradient (W) alone: a token
 /// 4 D + F values a block and the gradient (D). 0 where backwards are not split.

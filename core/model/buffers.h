@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Memory that is used again: after the first microbatches nothing is allocated any more.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -9,14 +10,19 @@
 
 namespace skippipe {
 
-/// A node's fp32 buffers of one size. Used by one task at a time.
+/// A node's fp32 buffers, never more than were taken at once. Used by one task at a time.
 class BufferPool {
 public:
-    /// A buffer of `size` floats, whatever it holds.
+    /// A buffer of at least `size` floats, whatever it holds.
     torch::Tensor take(std::int64_t size) {
-        if (free_.empty() || free_.back().numel() < size) return torch::empty({size});
-        auto buffer = std::move(free_.back());
-        free_.pop_back();
+        const auto fits = [&](const torch::Tensor& buffer) { return buffer.numel() >= size; };
+        const auto found = std::find_if(free_.begin(), free_.end(), fits);
+        if (found == free_.end()) {
+            if (!free_.empty()) free_.pop_back();  // the new one is in its place
+            return torch::empty({size});
+        }
+        auto buffer = std::move(*found);
+        free_.erase(found);
         return buffer;
     }
     void give(torch::Tensor buffer) {

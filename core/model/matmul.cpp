@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/matmul.h"
 
-#include <fstream>
-#include <string>
-
 #include "core/model/torch_compat.h"
 
 namespace skippipe {
@@ -38,17 +35,6 @@ void multiply_add(float* c, const MatrixView& a, const MatrixView& b, ProductTyp
         sum.add_(torch::mm(rounded(a), rounded(b)));
     else
         torch::addmm_out(sum, sum, tensor_of(a), tensor_of(b));
-}
-
-bool has_bf16_products() {
-    std::ifstream processors("/proc/cpuinfo");
-    for (std::string line; std::getline(processors, line);)
-        if (line.starts_with("flags") || line.starts_with("Features")) {
-            line += ' ';
-            return line.find(" avx512_bf16 ") != line.npos || line.find(" amx_bf16 ") != line.npos ||
-                   line.find(" bf16 ") != line.npos;
-        }
-    return false;
 }
 
 }  // namespace skippipe

@@ -21,8 +21,4 @@ void multiply(float* c, const MatrixView& a, const MatrixView& b, ProductType ty
 /// c += a b.
 void multiply_add(float* c, const MatrixView& a, const MatrixView& b, ProductType type = ProductType::fp32);
 
-/// Whether the processor multiplies bf16 (AVX-512 BF16, AMX, Arm's BF16): elsewhere such products are slower than
-/// fp32's.
-bool has_bf16_products();
-
 }  // namespace skippipe

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "core/base/fault.h"
+#include "core/engine/devices.h"
 #include "core/experiment/model_size.h"
 #include "core/model/llama_weights.h"
-#include "core/model/matmul.h"
 
 namespace skippipe {
 
@@ -77,9 +77,8 @@ NodeState empty_node(const Experiment& experiment, int node, int stage, int bloc
     const auto& drawn = experiment.topology.nodes[static_cast<std::size_t>(node)];
     const auto device = parse_device(drawn.device, fmt::format("/topology/nodes/{}/device", node));
     const auto products = experiment.execution.products;
-    if (products == ProductType::bf16 && device.is_cpu() && !has_bf16_products())
-        throw InputError("/execution/products", "this processor does not multiply bf16",
-                         "in software it would be slower than fp32", "Set it to \"fp32\"");
+    if (device.is_cpu())
+        if (auto faults = check_products(experiment); !faults.empty()) throw InputError(std::move(faults));
     NodeState state(Stage(experiment.model, stage, blocks, device, products), experiment.model, products);
     state.recompute = experiment.training.recompute;
     return state;

@@ -124,7 +124,8 @@ Measured measure_step(const Experiment& experiment, std::vector<StageCopies>& st
 /// half and its sum.
 double measure_sums(Experiment experiment) {
     experiment.model.blocks = 2;
-    experiment.topology.nodes.assign(3, {});  // on the CPU, where sums are made
+    experiment.topology.nodes.assign(3, {});            // on the CPU, where sums are made
+    experiment.execution.products = ProductType::fp32;  // which no sum has; a CPU may not have those of a GPU
     experiment.training.initial_weights.clear();
     RankSchedule schedule{.ranks = 3, .plan = {}, .rank_of = {0, 1, 2}, .transfers = {}, .reduce_order = {}};
     schedule.plan.stages = {{0}, {1, 2}};

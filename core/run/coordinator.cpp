@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/coordinator.h"
 
+#include <csignal>
+
 #include <fmt/format.h>
 
 #include "core/engine/schedule.h"
@@ -8,6 +10,18 @@
 #include "core/run/run.h"
 
 namespace skippipe {
+
+namespace {
+
+/// What to do about a worker that ended as ProcessEnd describes it.
+std::string remedy_of_end(const std::string& how) {
+    if (how.find(fmt::format("signal {} ", SIGBUS)) != std::string::npos)
+        return "A file of the data or weights was cut off while it was read, or its disk failed: look whether it is "
+               "whole, and start again";
+    return "Look at its messages above; if memory ran out, use a smaller model, fewer samples or fewer threads";
+}
+
+}  // namespace
 
 Run::Run(const RunJob& job, Recorder& recorder, RankGroup& ranks, const RunProgress& progress)
     : job_(job),
@@ -48,9 +62,7 @@ void Run::listen() {
     const auto how = ranks_.wait(ended_ && outcome_.state != RunState::failed ? 30 : 1);
     if (!ended_)
         fail({{"worker", "the training worker " + (how.empty() ? "ended without a word" : how),
-               "the run cannot go on without it",
-               "Look at its messages above; if memory ran out, use a smaller model, fewer samples or fewer "
-               "threads"}});
+               "the run cannot go on without it", remedy_of_end(how)}});
 }
 
 void Run::look_after_ranks() {

@@ -62,6 +62,7 @@ struct RunOutcome {
     int idle_iterations = 0;                          ///< of this process; a run that goes on had others before
     double bits_per_byte = 0;                         ///< last validation
     std::int64_t peak_memory_bytes = 0;               ///< of the worker
+    bool weights_saved = false;                       ///< where the job asked for it
     std::vector<Difference> differences;   ///< wall clock: predicted against measured, of the first iterations and of
                                            ///< some later ones
     std::vector<PlanChange> plan_changes;  ///< what it went over to

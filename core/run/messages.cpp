@@ -152,7 +152,10 @@ struct Writer {
                 {"data", m.data}};
     }
     json operator()(const Done& m) const {
-        return {{"type", "done"}, {"stopped", m.stopped}, {"peak_memory_bytes", m.peak_memory_bytes}};
+        return {{"type", "done"},
+                {"stopped", m.stopped},
+                {"peak_memory_bytes", m.peak_memory_bytes},
+                {"weights_saved", m.weights_saved}};
     }
     json operator()(const Failed& m) const { return {{"type", "failed"}, {"faults", write(m.faults)}}; }
 };
@@ -259,7 +262,7 @@ Message read(const json& v) {
         for (const auto& loss : v.at("losses")) m.loss_nats.push_back(number_or_none(loss));
         return m;
     }
-    if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes")};
+    if (type == "done") return Done{v.at("stopped"), v.at("peak_memory_bytes"), v.at("weights_saved")};
     if (type == "failed") return Failed{read_faults(v.at("faults"))};
     throw std::out_of_range("unknown type " + type);
 }

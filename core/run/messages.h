@@ -142,6 +142,7 @@ struct Heartbeat {};
 struct Done {
     bool stopped = false;  ///< ended by a command before the last iteration
     std::int64_t peak_memory_bytes = 0;
+    bool weights_saved = false;  ///< to Job::save_weights
 };
 
 /// What a probe found: of each rank its RankProbe (core/engine/probe.h) as text.

@@ -141,6 +141,7 @@ void Run::receive(const protocol::Done& m) {
     if (too_late) log_.info("the extension came when the training was over; `skippipe resume` goes on");
     outcome_.state = m.stopped || too_late ? RunState::stopped : RunState::finished;
     outcome_.peak_memory_bytes = m.peak_memory_bytes;
+    outcome_.weights_saved = m.weights_saved;
     ended_ = true;
 }
 

@@ -178,8 +178,8 @@ private:
         say(hello);
         skippipe::train(work_.experiment, work_.problem, schedule_, *compute_, transport_,
                         spokesman ? &*spokesman : nullptr, spokesman ? &*spokesman : nullptr, failed, start);
-        if (computes() && !job_.save_weights.empty()) save_weights(checkpoints.stages());
-        if (spokesman) say(protocol::Done{spokesman->stopped(), backend_.peak_memory_bytes()});
+        const bool saved = computes() && !job_.save_weights.empty() && save_weights(checkpoints.stages());
+        if (spokesman) say(protocol::Done{spokesman->stopped(), backend_.peak_memory_bytes(), saved});
     }
 
     /// On every rank or on none: null where no node is on a GPU.
@@ -256,19 +256,23 @@ private:
                                  "training.checkpoint_every to 0");
     }
 
-    void save_weights(const PerStage<std::vector<NodeIndex>>& rings) {
+    /// False where a stage has no node left: then there is nothing whole to save.
+    bool save_weights(const PerStage<std::vector<NodeIndex>>& rings) {
         const auto members = transport_.members();
         for (std::size_t stage = 0; stage < rings.size(); ++stage)
             if (const auto& ring = rings[stage]; std::none_of(ring.begin(), ring.end(), [&](NodeIndex node) {
                     return std::binary_search(members.begin(), members.end(), schedule_.rank_of[at(node)]);
-                }))
-                return say(protocol::Warned{{"--save-weights", fmt::format("stage {} has no node left", stage),
-                                             "the training ended without that stage's weights",
-                                             "`skippipe resume` goes on from the newest checkpoint",
-                                             Fault::Severity::warning}});
+                })) {
+                say(protocol::Warned{{"--save-weights", fmt::format("stage {} has no node left", stage),
+                                      "the training ended without that stage's weights",
+                                      "`skippipe resume` goes on from the newest checkpoint",
+                                      Fault::Severity::warning}});
+                return false;
+            }
         const auto stages = gather_weights(*compute_, schedule_, rings, transport_);
         if (transport_.rank() == 0)
             backend_.save_weights(job_.save_weights, work_, [&](int stage) { return stages[at(stage)]; });
+        return true;
     }
 
     const protocol::Job& job_;

@@ -75,6 +75,7 @@ private Q_SLOTS:
         for (int i = 0; i < 500; ++i)
             lines += "{\"body\": \"row " + QByteArray::number(i * 7919 % 1009) + " of the lines\"}\n";
         write("corpus.txt", text);
+        write("other.txt", QByteArray(text).replace("corpus", "others"));
         write("lines.jsonl", lines);
         const auto made = sentencepiece::SentencePieceTrainer::Train(
             "--input=" + file("corpus.txt").toStdString() + " --model_prefix=" + file("tiny").toStdString() +
@@ -106,6 +107,29 @@ private Q_SLOTS:
         const auto small = run({"run", experiment("small.json", data)});
         QVERIFY2(small.exit_code == 2 && small.error.contains("the tokenizer has 300 pieces"), small.error);
         QCOMPARE(run({"validate", file("small.json")}).exit_code, 2);
+    }
+
+    /// Whoever goes on with a run tokenises as `run` does, also where the cache was emptied meanwhile.
+    void what_goes_on_tokenises() {
+        const QJsonObject data{
+            {"source", "text"}, {"path", "corpus.txt"}, {"tokenizer", "tiny.model"}, {"validation_samples", 4}};
+        const auto first = run({"run", experiment("goes-on.json", data, {{"vocabulary", 300}},
+                                                  {{"iterations", 2}, {"checkpoint_every", 2}})});
+        QVERIFY2(first.exit_code == 0, first.error);
+        QVERIFY(QDir(file("cache")).removeRecursively());
+        const auto extended = run({"extend", "latest", "--iterations", "4"});
+        QVERIFY2(extended.exit_code == 0 && extended.out.contains("tokenising"), extended.error);
+        QVERIFY(QDir(file("cache")).removeRecursively());
+        const auto forked =
+            run({"fork", "latest", "--at", "2", "--set", "data.path=other.txt", "--set", "training.iterations=3"});
+        QVERIFY2(forked.exit_code == 0 && forked.out.contains("tokenising"), forked.error);
+        QVERIFY2(forked.error.contains("not those of the checkpoint"), forked.error);
+        const auto runs = [&] { return run({"runs", "--json"}).out; };
+        const auto before = runs();
+        const auto refused = run(
+            {"fork", "latest", "--at", "2", "--set", "data.tokenizer=corpus.txt", "--set", "training.iterations=3"});
+        QVERIFY2(refused.exit_code == 2 && refused.error.contains("no sentencepiece model"), refused.error);
+        QCOMPARE(runs(), before);
     }
 
     void tokens_from_a_file() {
@@ -180,6 +204,23 @@ private Q_SLOTS:
     }
 
     /// Nothing is planned, and the record learns nothing of it.
+    void products_that_the_processor_lacks_are_bad_input() {
+        QFile processor("/proc/cpuinfo");
+        QVERIFY(processor.open(QIODevice::ReadOnly));
+        if (processor.readAll().contains("bf16")) QSKIP("this processor multiplies bf16");
+        const auto path = experiment("bf16.json", {{"source", "text"}, {"path", "corpus.txt"}});
+        QFile in(path);
+        QVERIFY(in.open(QIODevice::ReadOnly));
+        auto document = QJsonDocument::fromJson(in.readAll()).object();
+        document["execution"] = QJsonObject{{"products", "bf16"}};
+        write("bf16.json", QJsonDocument(document).toJson());
+        for (const char* verb : {"validate", "run"}) {
+            const auto refused = run({verb, path});
+            QVERIFY2(refused.exit_code == 2 && refused.error.contains("does not multiply bf16"), refused.error);
+            QVERIFY2(!refused.out.contains("planned by"), refused.out);
+        }
+    }
+
     void files_that_cannot_be_used_are_bad_input() {
         const QJsonObject gone{{"source", "text"}, {"path", "gone.txt"}},
             there{{"source", "text"}, {"path", "corpus.txt"}};

@@ -72,6 +72,17 @@ private Q_SLOTS:
                 std::string::npos);
     }
 
+    /// With a tokenizer it is read piece by piece, however large.
+    void one_text_may_be_larger_than_memory() {
+        write(base() / "long.txt", "a long text");
+        std::string read;
+        for_each_document(text("long.txt"), data_places(text("long.txt"), base()).front(), {.bytes = 2},
+                          [&](std::string_view document) { read += document; });
+        QCOMPARE(read, std::string("a long text"));
+        QVERIFY(refusal([&] { text_of(text("long.txt"), base(), {.bytes = 2}); }).find("larger than 2 bytes") !=
+                std::string::npos);
+    }
+
     void faults_say_what_to_do() {
         write(base() / "latin1.txt", "caf\xE9");
         const auto encoding = refusal([&] { text_of(text("latin1.txt"), base()); });

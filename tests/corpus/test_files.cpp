@@ -165,6 +165,30 @@ private Q_SLOTS:
                 }).contains("has a tensor \"model.layers.1.self_attn.q_proj.bias\""));
     }
 
+    void a_text_that_memory_would_not_hold() {
+        write(at("long.txt"), std::string(1001, 'x'));
+        auto experiment = experiment_;
+        experiment.data.path = "long.txt";
+        const auto first = [&] {
+            const auto faults = check_files(experiment, at("."), {.bytes = 1000});
+            return faults.empty() ? std::string() : to_string(faults.front());
+        };
+        QVERIFY(first().find("the text is larger than 1,000 bytes") != std::string::npos);
+        write(at("tokenizer.model"), "pieces");
+        experiment.data.tokenizer = "tokenizer.model";
+        QCOMPARE(first(), std::string());
+    }
+
+    void two_models_in_one_folder() {
+        for (const char* name : {"both/one.safetensors", "both/two.safetensors"})
+            write_weights(
+                name, [](auto&) {}, experiment_.model);
+        const auto said = said_of_weights("both");
+        QVERIFY2(
+            said.contains("both/one.safetensors and ") && said.contains("both/two.safetensors both hold \"lm_head"),
+            qPrintable(said));
+    }
+
     void a_shared_head_must_be_said() {
         const auto shared = [](auto& tensors) { drop(tensors, "lm_head.weight"); };
         write_weights("alone/shared.safetensors", shared, experiment_.model);

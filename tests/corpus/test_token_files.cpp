@@ -68,6 +68,7 @@ private Q_SLOTS:
         QFETCH(QByteArray, data);
         write(at("t.npy"), numpy(descr.toStdString(), "(3,)", data.toStdString()));
         QCOMPARE(all_of(open("t.npy")), (std::vector<std::int32_t>{1, 2, 100}));
+        QCOMPARE(open("t.npy").text_bytes(0, 3), -1);  // a token of one byte is no byte of text
     }
 
     void numpy_refused_data() {

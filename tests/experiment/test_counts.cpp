@@ -79,6 +79,23 @@ private Q_SLOTS:
         QCOMPARE(memory_limit(e, node), 9);
     }
 
+    /// Shared keys and values are left to autograd, which keeps all scores; a GPU's attention and a drawn machine do
+    /// not.
+    void grouped_heads_keep_scores() {
+        Experiment e;
+        e.model = {.blocks = 1, .width = 8, .heads = 4, .ffn_width = 16, .vocabulary = 256, .sequence = 100};
+        e.pipeline.microbatch_samples = 1;
+        e.topology.nodes = {{.id = "a"}};
+        const double plain = activation_bytes(e, 1);
+        e.model.kv_heads = 2;
+        QCOMPARE(activation_bytes(e, 1), 4.0 * 100 * (10 * 8 + 4 * 16 + 2 + 4 * 100));
+        e.execution.compute = Compute::cost;
+        QCOMPARE(activation_bytes(e, 1), plain);
+        e.execution.compute = Compute::torch;
+        e.topology.nodes[0].device = "cuda";
+        QCOMPARE(activation_bytes(e, 1), plain);
+    }
+
     void planned_blocks_begin_evenly() {
         Experiment e;
         e.model.blocks = 14;

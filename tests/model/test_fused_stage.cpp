@@ -2,6 +2,7 @@
 // The hand-written stage against LibTorch's own operations and autograd.
 #include <QtTest>
 
+#include "core/engine/devices.h"
 #include "core/experiment/counts.h"
 #include "core/model/fused_stage.h"
 #include "core/model/matmul.h"

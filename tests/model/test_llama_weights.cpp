@@ -183,6 +183,12 @@ private Q_SLOTS:
         QVERIFY(with(R"({"rope_theta": 500000})").starts_with("/model/rotary_base: 500, but "));
         QVERIFY(with(R"({"rms_norm_eps": 1e-06})").find("rms_norm_eps") != std::string::npos);
         QVERIFY(with(R"({"rope_scaling": {"factor": 8}})").find("scaled rotary") != std::string::npos);
+        QVERIFY(with(R"({"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}, "hidden_act": "silu"})")
+                    .empty());
+        QVERIFY(with(R"({"rope_parameters": {"rope_theta": 500000}})").starts_with("/model/rotary_base: 500, but "));
+        QVERIFY(with(R"({"rope_parameters": {"rope_type": "llama3", "factor": 8.0}})").find("scaled rotary") !=
+                std::string::npos);
+        QVERIFY(with(R"({"hidden_act": "gelu"})").find("says hidden_act \"gelu\"") != std::string::npos);
         QVERIFY(!with("{").empty());
         fs::create_directories(at("empty"));
         QVERIFY(refusal([&] { LlamaWeights(at("empty"), model_); }).find("holds no .safetensors") != std::string::npos);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 #include <malloc.h>
 
@@ -17,6 +18,7 @@
 #include "core/experiment/validate.h"
 #include "core/model/allocator.h"
 #include "core/model/blas.h"
+#include "core/model/buffers.h"
 #include "core/model/torch_compat.h"
 #include "tests/model/training_fixture.h"
 
@@ -98,6 +100,13 @@ Experiment experiment_of(const std::string& training) {
     }
     if (training == "failures")  // that do not happen, but might
         experiment.failures.push_back({.kind = FailureKind::crash, .target = "n0", .at_iteration = 1'000'000});
+    if (training.starts_with("grouped")) {
+        experiment = large_experiment(2, 128);
+        experiment.model.sequence = 512;
+        experiment.model.kv_heads = 1;
+        experiment.training.recompute = training == "grouped, recomputed";
+        experiment.pipeline.split_backward = training == "grouped, split";
+    }
     if (training == "int8 messages") experiment.costs.wire = WireType::int8;
     return experiment;
 }
@@ -151,8 +160,8 @@ private Q_SLOTS:
 
     void rises_as_predicted_data() {
         QTest::addColumn<QString>("training");
-        for (const char* training :
-             {"kept", "recomputed", "split", "int8 messages", "large vocabulary", "long sequence", "failures"})
+        for (const char* training : {"kept", "recomputed", "split", "int8 messages", "large vocabulary",
+                                     "long sequence", "failures", "grouped", "grouped, recomputed", "grouped, split"})
             QTest::newRow(training) << training;
     }
     void rises_as_predicted() {
@@ -193,6 +202,26 @@ private Q_SLOTS:
         qInfo("%.0f kB in 30 iterations, %.0f kB in 90 more", first / 1024, later / 1024);
         // One tensor a microbatch that is not given back would be 600 messages.
         QVERIFY(first + later < 16 * message);
+    }
+
+    /// A node takes them for microbatches of any size, and gives them back in any order.
+    void buffers_of_unequal_sizes_are_used_again() {
+        BufferPool pool;
+        std::set<const void*> seen;
+        const auto take_and_give = [&](bool turned) {
+            auto large = pool.take(8), small = pool.take(1);
+            for (const auto* buffer : {&large, &small}) seen.insert(buffer->data_ptr());
+            if (turned) std::swap(large, small);
+            pool.give(large);
+            pool.give(small);
+        };
+        for (int i = 0; i < 4; ++i) take_and_give(i % 2 == 1);
+        const auto first = seen.size();
+        for (int i = 0; i < 100; ++i) take_and_give(i % 2 == 1);
+        QCOMPARE(seen.size(), first);
+        pool.give(torch::empty({2}));
+        QVERIFY(pool.take(9).numel() >= 9);
+        QVERIFY(pool.take(8).numel() >= 8);
     }
 
     /// What is kept for who might be lost is there until the step, and gone after it.

@@ -467,7 +467,7 @@ private Q_SLOTS:
         const auto expected = results_of(whole_job.record, whole.run, wall),
                    got = results_of(job.record, next.run, wall);
         QVERIFY(got == expected);
-        QVERIFY(!bytes_of(job.save_weights).empty());
+        QVERIFY(next.weights_saved && !bytes_of(job.save_weights).empty());
         QVERIFY(bytes_of(job.save_weights) == bytes_of(whole_job.save_weights));
         Reader reader(job.record);
         QCOMPARE(reader.iteration_rows(next.run).size(), std::size_t{17});

@@ -54,7 +54,7 @@ std::vector<protocol::Message> one_of_each(const std::string& plan_json) {
             protocol::Heartbeat{},
             protocol::Probed{{"{}"}},
             protocol::Evaluated{{1.5}, 64, 1, "none"},
-            protocol::Done{false, 1 << 20},
+            protocol::Done{false, 1 << 20, true},
             protocol::Failed{{{"a", "b", "c", "d"}}}};
 }
 

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <thread>
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/base/subprocess.h"
 #include "core/engine/build_id.h"
 #include "core/engine/cost_compute.h"
 #include "core/experiment/io.h"
@@ -523,6 +525,25 @@ private Q_SLOTS:
         if (!speaks) return;
         const auto warning = Reader(job.record).run(outcome.run)->warning;
         QVERIFY2(warning.find("has said nothing") != std::string::npos, warning.c_str());
+    }
+
+    void a_worker_that_dies_of_its_data_says_so() {
+        struct Dead final : RankGroup {
+            std::string end;
+            Read read(protocol::Message&, double) override { return Read::closed; }
+            bool send(const protocol::Command&) override { return false; }
+            std::optional<Fault> lost_rank() override { return std::nullopt; }
+            std::string wait(double) override { return end; }
+        } ranks;
+        const auto remedy = [&](int signal) {
+            const auto job = job_of(1, Clock::virtual_time);
+            ranks.end = ProcessEnd{-1, signal}.describe();
+            Recorder recorder(job.record);
+            const auto outcome = coordinate(job, recorder, ranks, {});
+            return outcome.weights_saved ? std::string() : outcome.faults.at(0).remedy;
+        };
+        QVERIFY(remedy(SIGBUS).find("was cut off while it was read") != std::string::npos);
+        QVERIFY(remedy(SIGKILL).find("if memory ran out") != std::string::npos);
     }
 
     /// It is told of in the record, where windows read it, until it speaks again; --stop-on silence ends the run.
