@@ -62,7 +62,7 @@ private Q_SLOTS:
         const auto look = look_of({"pipeline.planner", "pipeline.skip_ratio"}, three_rows());
         QCOMPARE(look.columns.size(), 4U);
         QCOMPARE(look.columns[0].choices, QStringList({"1f1b", "gpipe"}));
-        QCOMPARE(look.columns[1].words[1], QString("0.250"));
+        QCOMPARE(look.columns[1].words[1], QString("0.25"));
         QVERIFY(look.money() == nullptr);
         QCOMPARE(look.is_front, (std::vector<bool>{true, true, false}));
         ParallelPlot lines;
@@ -138,7 +138,7 @@ private Q_SLOTS:
         QCOMPARE(runs.size(), 6U);
         for (const RunId run : before) QVERIFY(std::count(runs.begin(), runs.end(), run) == 1);
         QCOMPARE(panel.table().rowCount(), 2);
-        QCOMPARE(panel.table().item(1, 0)->text(), QString("0.330"));
+        QCOMPARE(panel.table().item(1, 0)->text(), QString("0.33"));
         QCOMPARE(panel.table().horizontalHeaderItem(0)->text(), QString("Skip ratio"));
         QVERIFY(panel.table().item(1, 3)->text().startsWith("3 of 3"));
         for (const RunId run : runs) QCOMPARE(window.feed().run(run)->tags, std::vector<std::string>{"sweep"});

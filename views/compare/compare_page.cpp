@@ -190,6 +190,7 @@ QWidget* ComparePage::timelines_tab() {
     row->addWidget(timeline_key_, 1);
     row->addWidget(selected_);
     selected_->setObjectName("clear_selected");
+    selected_->setAccessibleName(tr("Select nothing"));
     selected_->setToolTip(tr("Selects nothing, here and in the other workspaces (Esc in a timeline)"));
     connect(selected_, &QPushButton::clicked, &selection_, &SelectionModel::clear);
     row->addWidget(drawn);
