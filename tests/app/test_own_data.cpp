@@ -127,7 +127,7 @@ private Q_SLOTS:
         const auto runs = [&] { return run({"runs", "--json"}).out; };
         const auto before = runs();
         const auto refused = run(
-            {"fork", "latest", "--at", "2", "--set", "data.tokenizer=corpus.txt", "--set", "training.iterations=3"});
+            {"fork", "latest", "--at", "3", "--set", "data.tokenizer=corpus.txt", "--set", "training.iterations=4"});
         QVERIFY2(refused.exit_code == 2 && refused.error.contains("no sentencepiece model"), refused.error);
         QCOMPARE(runs(), before);
     }
