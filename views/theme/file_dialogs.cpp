@@ -11,15 +11,18 @@ namespace skippipe {
 
 namespace {
 
+/// Asked from the thread that lists folders, which may outlive the dialog.
 class NamesAlone : public QAbstractFileIconProvider {
 public:
     using QAbstractFileIconProvider::icon;
-    QIcon icon(const QFileInfo& file) const override {
-        return QApplication::style()->standardIcon(file.isDir() ? QStyle::SP_DirIcon : QStyle::SP_FileIcon);
-    }
+    QIcon icon(const QFileInfo& file) const override { return file.isDir() ? folder_ : file_; }
     QString type(const QFileInfo& file) const override {
         return file.isDir() ? QFileDialog::tr("Folder") : file.suffix();
     }
+
+private:
+    const QIcon folder_ = QApplication::style()->standardIcon(QStyle::SP_DirIcon),
+                file_ = QApplication::style()->standardIcon(QStyle::SP_FileIcon);
 };
 
 /// The ending of a filter's first pattern: "json" of "Experiments (*.json)".
@@ -29,11 +32,10 @@ QString first_ending_of(const QString& filter) {
 }
 
 QString choose_by_names(QFileDialog& dialog) {
-    NamesAlone names;
+    static auto* const names = new NamesAlone;
     dialog.setOption(QFileDialog::DontUseNativeDialog);
-    dialog.setIconProvider(&names);
+    dialog.setIconProvider(names);
     const bool chosen = dialog.exec() == QDialog::Accepted && !dialog.selectedFiles().isEmpty();
-    dialog.setIconProvider(nullptr);  // `names` ends here
     return chosen ? dialog.selectedFiles().constFirst() : QString();
 }
 
