@@ -65,12 +65,14 @@ Details link_details(const Link& link, const Problem& problem, const IterationTi
     std::map<Ends, int> pairs;
     for (const auto& [from, to] : ways) {
         OneWay way;
+        const auto& names = problem.line_names;
+        const auto line = std::find(names.begin(), names.end(), from + "->" + to) - names.begin();
         data.visit_spans(one.begin_s(), one.end_s, [&](int lane, const LaneSpan& span) {
             if (!is_on_line(span.kind) || span.iteration != one.iteration || span.to_node < 0 ||
                 span.to_node >= problem.nodes())
                 return;
             const Hop hop = problem.hop(NodeIndex(lane), NodeIndex(span.to_node));
-            if (hop.line == no_line || problem.line_names[at(hop.line)] != from + "->" + to) return;
+            if (hop.line != line) return;
             ++way.transfers;
             way.bytes += span.bytes;
             way.busy_s += span.bytes / hop.bandwidth_bytes_per_s;
