@@ -5,6 +5,7 @@
 
 #include "core/analysis/frozen_run.h"
 #include "core/analysis/report.h"
+#include "core/base/shell.h"
 #include "core/experiment/io.h"
 #include "core/record/fork_origin.h"
 
@@ -17,13 +18,6 @@ void read_timeline(Reader& reader, ReportRun& run) {
     const int iteration = first_drawable_iteration(reader, run.info.id);
     run.drawn = recorded_plan(reader, run.info.id, *run.problem, iteration);
     run.spans = reader.spans(run.info.id, iteration);
-}
-
-/// As a shell takes it for one word.
-std::string in_shell(const std::string& text) {
-    std::string word = "'";
-    for (const char letter : text) word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    return word + "'";
 }
 
 /// Adds "training.learning_rate=0.0001" for each field that is not as it was; lists go whole.
@@ -59,7 +53,7 @@ std::vector<std::string> repeat_lines(Reader& reader, const RunInfo& info) {
     std::vector<std::string> settings;
     add_settings(document_of(reader, id), document_of(reader, info.id), "", settings);
     lines.push_back(fmt::format("skippipe fork latest --at {}", origin.value("iterations", info.first_iteration)));
-    for (const auto& setting : settings) lines.back() += " --set " + in_shell(setting);
+    for (const auto& setting : settings) lines.back() += " --set " + in_shell_quotes(setting);
     return lines;
 }
 

@@ -20,6 +20,7 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 
+#include "core/base/shell.h"
 #include "views/curves/evaluate_bar.h"
 #include "views/curves/curve_sketch.h"
 #include "views/curves/plot.h"
@@ -44,8 +45,6 @@ QString name_of(const RunData& run) {
     return skipped > 0 ? QObject::tr("Run %1, skip %2").arg(run.info.id).arg(percent(skipped))
                        : QObject::tr("Run %1, full pipeline").arg(run.info.id);
 }
-
-QString in_shell_quotes(QString text) { return '\'' + text.replace('\'', "'\\''") + '\''; }
 
 /// 1, 2, 5, 10, 20, ...: perplexities seldom span two powers of ten.
 QSharedPointer<QCPAxisTicker> steep_ticks() {
@@ -172,7 +171,7 @@ void OmissionPanel::show_runs(const std::vector<const RunData*>& runs, const std
     std::sort(missing.begin(), missing.end());
     std::sort(simulated.begin(), simulated.end());
     const QString end =
-        record.empty() ? QString{} : " --db " + in_shell_quotes(QString::fromStdString(record.string()));
+        record.empty() ? QString{} : " --db " + QString::fromStdString(in_shell_quotes(record.string()));
     const QString verb = QStringLiteral("skippipe evaluate ");
     QStringList commands;
     if (ids.size() == 2)

@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 
+#include "core/base/shell.h"
 #include "views/runs/run_list.h"
 
 namespace skippipe {
@@ -21,11 +22,9 @@ bool all_have(const RunFeed& feed, const std::vector<RunId>& runs, const std::st
 }  // namespace
 
 QString repeat_command(RunId run, const std::filesystem::path& record) {
-    QString place = QString::fromStdString(record.string());
-    place = '\'' + place.replace('\'', "'\\''") + '\'';
     return QStringLiteral("skippipe export %1 --format plan -o run-%1.json --db %2 && skippipe run run-%1.json --db %2")
         .arg(run)
-        .arg(place);
+        .arg(QString::fromStdString(in_shell_quotes(record.string())));
 }
 
 /// Gives all of them the tag, or takes it from all where all have it.
