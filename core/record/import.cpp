@@ -15,7 +15,9 @@
 namespace skippipe {
 namespace {
 
-constexpr double silence_s = 3600;  ///< a run that was not heard of for so long has died, whatever its record says
+/// A run that was not heard of for so long has died, whatever its record says; of one that another machine trains no
+/// more is known.
+constexpr double silence_s = 3600;
 
 // Children after what they refer to. Commands were for a process that is gone.
 constexpr const char* tables_of_runs[] = {"documents", "iterations",  "spans",     "metrics", "tags",  "notes",
@@ -133,11 +135,14 @@ std::vector<ImportedRun> runs_to_import(SQLite::Database& database) {
     std::vector<ImportedRun> runs;
     std::set<RunId> taken;
     SQLite::Statement there(database,
-                            "SELECT id, name, state, iterations_done, (julianday('now') - 2440587.5) * 86400 - "
+                            "SELECT id, name, state, iterations_done, pid, pid_namespace, process_start, boot_id, "
                             "heartbeat_s FROM other.runs ORDER BY id");
+    const auto here = record::this_process().boot_id;
     while (there.executeStep()) {
         ImportedRun run{.there = there.getColumn(0).getInt64(), .name = there.getColumn(1).getString()};
-        const bool goes_on = there.getColumn(2).getString() == "running" && there.getColumn(4).getDouble() < silence_s;
+        const bool is_gone = there.getColumn(7).getString() == here && !record::writer_is_alive(there, 4);
+        const bool goes_on = there.getColumn(2).getString() == "running" && !is_gone &&
+                             record::unix_seconds() - there.getColumn(8).getDouble() < silence_s;
         const Match match = find_here(database, run.there, taken);
         if (match.here != 0 && (match.running || there.getColumn(3).getInt() <= match.iterations_done))
             run.why = "it is here already";
@@ -160,6 +165,7 @@ std::vector<ImportedRun> import_runs(const std::filesystem::path& other, const s
     if (!std::filesystem::exists(other, ignored))
         throw InputError(other.string(), "is not there", "runs were to be read from it", "Check the path");
     auto database = record::open(record, record::OpenMode::create);
+    Reader(record).sweep_dead();  // one that was killed may have gone on elsewhere
     const NewestCopy copy(other, record, patience);
     return record::told(record, [&] {
         {

@@ -30,12 +30,7 @@ constexpr const char* run_columns =
     "notes ON notes.run = runs.id ";
 constexpr const char* died_text = "its process is gone, and it did not say why";
 
-bool writer_is_alive(SQLite::Statement& row) {
-    static const auto self = record::this_process();
-    const record::ProcessIdentity writer{row.getColumn(16).getInt64(), row.getColumn(17).getString(),
-                                         row.getColumn(18).getInt64(), row.getColumn(19).getString()};
-    return record::is_alive(writer, self, record::unix_seconds() - row.getColumn(20).getDouble());
-}
+bool writer_is_alive(SQLite::Statement& row) { return record::writer_is_alive(row, 16); }
 
 RunInfo run_of(SQLite::Statement& row, const std::filesystem::path& file) {
     RunInfo run;

@@ -17,8 +17,7 @@ std::int64_t number(SQLite::Database& database, const std::string& sql, RunId ru
     return query.executeStep() ? query.getColumn(0).getInt64() : 0;
 }
 
-void require_over(SQLite::Database& database, const std::filesystem::path& file, RunId run, const RunCommit& commit,
-                  const ProcessIdentity& self) {
+void require_over(SQLite::Database& database, const std::filesystem::path& file, RunId run, const RunCommit& commit) {
     const auto refuse = [&](const std::string& what, const char* why, const char* remedy) {
         throw InputError{file.string(), fmt::format("run {} {}", run, what), why, remedy};
     };
@@ -27,10 +26,7 @@ void require_over(SQLite::Database& database, const std::filesystem::path& file,
                           "FROM runs WHERE id = ?"};
     row.bind(1, run);
     if (!row.executeStep()) refuse("is not there", "", "Choose one that `skippipe runs` lists");
-    const ProcessIdentity writer{row.getColumn(1).getInt64(), row.getColumn(2).getString(), row.getColumn(3).getInt64(),
-                                 row.getColumn(4).getString()};
-    if (row.getColumn(0).getString() == "running" &&
-        is_alive(writer, self, unix_seconds() - row.getColumn(5).getDouble()))
+    if (row.getColumn(0).getString() == "running" && writer_is_alive(row, 1))
         refuse("is running", "two programs would write to one run", "Stop it first, or wait for its end");
     if (row.getColumn(6).getInt() < commit.iterations_done)
         refuse(fmt::format("has {} iterations in the record, its checkpoint {}", row.getColumn(6).getInt(),
@@ -93,7 +89,7 @@ void truncate_run(SQLite::Database& database, RunId run, const RunCommit& commit
 TakenUp take_up_run(SQLite::Database& database, const std::filesystem::path& file, RunId run, const RunCommit& commit,
                     const std::optional<RunExtension>& extension, const ProcessIdentity& self) {
     SQLite::Transaction transaction{database, SQLite::TransactionBehavior::IMMEDIATE};
-    require_over(database, file, run, commit, self);
+    require_over(database, file, run, commit);
     if (extension) extend_run(database, run, *extension);
     TakenUp taken{identity_of(database, run, self),
                   number(database, "SELECT coalesce(max(row), 0) FROM spans WHERE run = ?", run),

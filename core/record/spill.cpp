@@ -100,9 +100,7 @@ std::optional<RunId> left_run(const fs::path& file) {
     auto spill = open(file, OpenMode::existing);  // of an older version: brought to the newest
     SQLite::Statement row{spill, "SELECT id, state, pid, pid_namespace, process_start, boot_id, heartbeat_s FROM runs"};
     if (!row.executeStep()) return std::nullopt;
-    const ProcessIdentity writer{row.getColumn(2).getInt64(), row.getColumn(3).getString(), row.getColumn(4).getInt64(),
-                                 row.getColumn(5).getString()};
-    const bool lives = is_alive(writer, this_process(), unix_seconds() - row.getColumn(6).getDouble());
+    const bool lives = writer_is_alive(row, 2);
     return lives && row.getColumn(1).getString() == "running" ? std::nullopt
                                                               : std::optional{row.getColumn(0).getInt64()};
 }

@@ -67,5 +67,12 @@ double unix_seconds() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+bool writer_is_alive(SQLite::Statement& row, int first) {
+    static const auto self = this_process();
+    const ProcessIdentity writer{row.getColumn(first).getInt64(), row.getColumn(first + 1).getString(),
+                                 row.getColumn(first + 2).getInt64(), row.getColumn(first + 3).getString()};
+    return is_alive(writer, self, unix_seconds() - row.getColumn(first + 4).getDouble());
+}
+
 }  // namespace record
 }  // namespace skippipe

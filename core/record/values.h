@@ -10,6 +10,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <SQLiteCpp/VariadicBind.h>
 
+#include "core/record/process.h"
 #include "core/record/record.h"
 
 namespace skippipe::record {
@@ -35,6 +36,10 @@ inline std::optional<double> optional_real(const SQLite::Column& column) {
 inline void bind_optional(SQLite::Statement& statement, int index, const std::optional<double>& value) {
     value ? statement.bind(index, *value) : statement.bind(index);
 }
+
+/// Whether the process that writes a run is there, of a row with, from `first` on, runs' columns pid, pid_namespace,
+/// process_start, boot_id and heartbeat_s.
+bool writer_is_alive(SQLite::Statement& row, int first);
 
 /// One statement without an answer; its parameters in their order.
 template <class... Values>

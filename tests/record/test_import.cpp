@@ -139,6 +139,28 @@ private Q_SLOTS:
         QVERIFY(Reader(mine).run(imported[1].here)->state == RunState::died);
     }
 
+    /// Killed on this machine, a moment ago: its end is known, and what it became elsewhere comes in.
+    void one_that_was_killed_here_grows() {
+        const auto mine = file("killed.sqlite"), theirs = file("elsewhere.sqlite");
+        const auto [first, second] = [&] {
+            Recorder writer(mine);
+            return write_record(writer, mine);
+        }();
+        const auto change = [&](const std::filesystem::path& record, const std::string& to) {
+            auto database = record::open(record, record::OpenMode::existing);
+            database.exec("UPDATE runs SET " + to + " WHERE id = " + std::to_string(second));
+        };
+        change(mine, "state = 'running', process_start = 1, iterations_done = 2");
+        std::filesystem::copy_file(mine, theirs);
+        const auto killed = import_runs(theirs, file("third.sqlite"));
+        QVERIFY2(killed[1].here != 0, killed[1].why.c_str());
+        change(theirs, "state = 'finished', iterations_done = 6");
+        const auto grown = import_runs(theirs, mine);
+        QVERIFY2(grown[1].here == second && grown[1].grown, grown[1].why.c_str());
+        QCOMPARE(Reader(mine).run(second)->iterations_done, 6);
+        QVERIFY(grown[0].here == 0);
+    }
+
     /// The first version's record is brought to the newest schema in a copy: the file itself stays as it was.
     void an_older_record_is_only_read() {
         const auto theirs = file("old.sqlite");
