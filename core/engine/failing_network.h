@@ -20,6 +20,8 @@ public:
     FailingNetwork(const Experiment& experiment, const Problem& problem, const Plan& base, ComputeBackend& compute,
                    RankTransport& transport, TrainingListener* listener, const TrainingStart& start);
 
+    /// Whether the next iteration, that begins at `network_s`, waits for a plan that is being made.
+    bool awaits_plan(double network_s) const { return survival_.awaits_plan(network_s); }
     Membership members() const { return survival_.members(); }
     /// The plan with everybody there.
     const Plan& base() const { return survival_.base(); }

@@ -211,6 +211,10 @@ const Plan& Survival::plan(double network_s) {
     return plan_;
 }
 
+bool Survival::awaits_plan(double network_s) const {
+    return ahead_.begun() && !ahead_.ready() && network_s >= since_s_ + experiment_.recovery.planning_s;
+}
+
 void Survival::repair_plan(std::vector<NodeIndex> down, double network_s) {
     planned_for_.reset();
     ahead_.give_up();

@@ -103,6 +103,8 @@ public:
     /// First the repaired plan, then, planning_s after it came into force, one made anew. `network_s`: where the next
     /// iteration begins.
     const Plan& plan(double network_s);
+    /// Whether plan() would wait for the one that is made anew.
+    bool awaits_plan(double network_s) const;
     /// From now on nodes work in a bound order: without one, what gets slower may let memory block a plan.
     void bind_order();
     /// What has to be done before plan() is gone over to, once: nodes change their stages.

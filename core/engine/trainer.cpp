@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +19,10 @@
 #include "core/engine/wall_clock.h"
 
 namespace skippipe {
+
+namespace {
+constexpr std::chrono::milliseconds look_again{20};
+}
 
 void Stopwatch::resume() {
     if (!since_s_) since_s_ = steady_s();
@@ -115,6 +121,11 @@ bool Trainer::go_on() {
         if (controller_) {
             const auto command = controller_->next();
             for (const auto& loss : command.losses) lose(loss);
+            // Whoever stops or pauses it does not wait for the planner.
+            if (!command.stop && network_ && network_->awaits_plan(network_s_)) {
+                std::this_thread::sleep_for(look_again);
+                continue;
+            }
             told = command.stop                  ? stop_word
                    : transport_.somebody_waits() ? meet_word
                    : network_                    ? ""

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -102,7 +105,7 @@ struct Positions final : CommitListener {
 };
 
 Listener trained(const Scene& s, const Planner* planner, Positions* positions = nullptr,
-                 const TrainingPosition& from = {}) {
+                 const TrainingPosition& from = {}, TrainingController* controller = nullptr) {
     const auto schedule = one_rank_schedule(s.problem.nodes(), s.plan);
     CostCompute compute(s.problem, schedule, 1);
     LocalTransport transport;
@@ -112,9 +115,30 @@ Listener trained(const Scene& s, const Planner* planner, Positions* positions = 
     start.commits = positions;
     start.position = from;
     start.validate_first = from.iterations_done == 0;
-    train(s.experiment, s.problem, schedule, compute, transport, &listener, nullptr, {}, start);
+    train(s.experiment, s.problem, schedule, compute, transport, &listener, controller, {}, start);
     return listener;
 }
+
+/// Has no plan until it is stopped, or for a while.
+struct Slow final : Planner {
+    std::string name() const override { return "slow"; }
+    std::string description() const override { return "Never ends by itself"; }
+    bool full_pipeline() const override { return false; }
+    Plan plan(const Problem&, const PlanRequest& request) const override {
+        for (int k = 0; k < 2'000 && !request.stop.stop_requested(); ++k)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        was_stopped = request.stop.stop_requested();
+        throw InputError("/pipeline/planner", "it found no plan", "", "");
+    }
+    mutable std::atomic<bool> was_stopped = false;
+};
+
+/// Stops when it was asked more often than there are iterations.
+struct Stopping final : TrainingController {
+    explicit Stopping(int asked_before) : left(asked_before) {}
+    TrainingCommand next() override { return {.stop = --left < 0}; }
+    int left;
+};
 
 }  // namespace
 
@@ -298,6 +322,16 @@ private Q_SLOTS:
         QCOMPARE(trained(s, &s.planner()).iterations_s, planned.iterations_s);
         s.experiment.recovery.planning_s = 0;
         QCOMPARE(trained(s, &s.planner()).iterations_s, repaired.iterations_s);
+    }
+
+    /// Who stops a training that waits for a plan does not wait for it.
+    void a_training_that_waits_for_its_planner_is_stopped() {
+        const auto s = half_lost();
+        const Slow slow;
+        Stopping stopping(s.experiment.training.iterations + 10);
+        const auto trained_before = trained(s, &slow, nullptr, {}, &stopping).iterations_s.size();
+        QVERIFY2(slow.was_stopped, "the training did not wait until the planner gave up");
+        QVERIFY(trained_before > 0 && trained_before < at(s.experiment.training.iterations));
     }
 
     /// From the position after each iteration, that in which the node was lost too: the plan made anew comes into force
