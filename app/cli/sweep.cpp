@@ -109,7 +109,7 @@ void sweep(const SweepOptions& options, Context& context) {
                                  taken > 0 ? fmt::format(", {} trained by another program now", taken) : "")
                   << std::flush;
     bool all = done == static_cast<std::ptrdiff_t>(points.size());
-    if (!options.dry_run && !all) {
+    if (!options.dry_run) {
         const SweepJob job{context.record, options.jobs, options.threads, options.name, !context.json};
         all = run_sweep(job, points, states);
     }

@@ -14,6 +14,7 @@
 #include "app/cli/planning.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
+#include "core/run/checkpoint_store.h"
 
 namespace skippipe::cli {
 namespace {
@@ -57,6 +58,7 @@ public:
 
     void run() {
         catch_interrupts();
+        tag_done();
         while (!active_.empty() || (!waiting_.empty() && !interrupted())) {
             while (!waiting_.empty() && !interrupted() && active_.size() < static_cast<std::size_t>(job_.parallel))
                 start();
@@ -83,11 +85,14 @@ private:
                 ? job_.threads
                 : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, job_.parallel));
         std::vector<std::string> arguments{fs::read_symlink("/proc/self/exe").string()};
-        if (state.resumes)
+        if (state.resumes && can_resume(state.run)) {
             arguments.insert(arguments.end(), {"resume", std::to_string(state.run)});
-        else
+        } else {
+            state.run = 0;
+            state.share = 0;
             arguments.insert(arguments.end(), {"run", files_.write(index, points_[index].experiment), "--threads",
                                                std::to_string(threads)});
+        }
         arguments.insert(arguments.end(), {"--db", job_.record.string(), "--json"});
         active_.push_back({index, std::make_unique<Subprocess>(Subprocess::Options{
                                       .arguments = std::move(arguments),
@@ -95,6 +100,20 @@ private:
                                       .error = Subprocess::Stream::none,
                                       .own_group = true,
                                   })});
+    }
+
+    /// One whose checkpoints cannot be used is begun anew.
+    bool can_resume(RunId run) const try {
+        Reader reader(job_.record);
+        const auto info = reader.run(run);
+        Faults passed_over;
+        return info && !newest_checkpoint(job_.record, *info, reader.experiment_json(run), passed_over).folder.empty();
+    } catch (const InputError& error) {
+        auto fault = error.faults().front();
+        fault.remedy = "It is begun anew, as another run";
+        fault.severity = Fault::Severity::warning;
+        report({fault}, false);
+        return false;
     }
 
     void tell_all_to_stop() {
@@ -139,6 +158,14 @@ private:
         if (run && run->state == RunState::stopped && state.fault.empty())
             state.fault = fmt::format("run {} was stopped after {} of {} iterations", run->id, run->iterations_done,
                                       run->iterations);
+    }
+
+    /// What the record had before is of the sweep, too.
+    void tag_done() const {
+        if (job_.tag.empty()) return;
+        Reader reader(job_.record);
+        for (const auto& state : states_)
+            if (state.done) tag(reader, state.run);
     }
 
     void tag(Reader& reader, RunId run) const {

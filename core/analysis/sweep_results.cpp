@@ -58,6 +58,14 @@ std::optional<double> money_of(Reader& reader, const RunInfo& run, const Experim
     }
 }
 
+/// Another network than the document's: what fell out by hand or by itself made it slower.
+bool has_lost_others(Reader& reader, const RunInfo& run, const Experiment& experiment) {
+    if (!experiment.failures.empty()) return false;
+    const auto events = reader.events(run.id);
+    return std::any_of(events.begin(), events.end(),
+                       [](const RunEvent& event) { return event.kind == RunEvent::Kind::lost; });
+}
+
 }  // namespace
 
 std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint>& points) {
@@ -68,7 +76,9 @@ std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint
         if (run.first_iteration > 0 || !index.may_have(run)) continue;
         const auto frozen = parse_experiment(reader.experiment_json(run.id));
         if (has_errors(frozen.faults)) continue;
-        for (const std::size_t i : index.alike(frozen.experiment)) {
+        const auto alike = index.alike(frozen.experiment);
+        if (alike.empty() || has_lost_others(reader, run, frozen.experiment)) continue;
+        for (const std::size_t i : alike) {
             // By another plan: `run --plan`.
             if (states[i].done || run.planner != points[i].experiment.pipeline.planner) continue;
             if (run.state == RunState::finished) states[i] = {.run = run.id, .done = true, .share = 1};

@@ -139,6 +139,7 @@ SweepPoint make_point(Json document, const Settings& settings) {
 
 Experiment what_trains(Experiment experiment) {
     experiment.name = experiment.description = {};
+    experiment.seeds = 1;  // each is a run of its own
     for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
     experiment.execution.keep_spans = {};  // what is kept of a run changes nothing in it
     experiment.execution.keep_spans_of = Execution{}.keep_spans_of;

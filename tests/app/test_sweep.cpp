@@ -6,7 +6,10 @@
 
 #include <set>
 
+#include "core/record/schema.h"
+
 using namespace launched;
+using namespace skippipe;
 
 namespace {
 
@@ -56,6 +59,11 @@ private Q_SLOTS:
         QVERIFY2(again.code == 0 && again.text.contains("4 points, 4 of them in the record"), again.text);
         QVERIFY2(again.text.contains("2/2") && again.text.contains("±") && again.text.contains("yes"), again.text);
         QCOMPARE(scene_.last_run()->id, 4);
+        // Another name is theirs, too.
+        const auto named =
+            scene_.call({"sweep", file_, "--vary", "pipeline.skip_ratio=0,0.33", "--seeds", "2", "--name", "again"});
+        QVERIFY2(named.code == 0, named.text);
+        QCOMPARE(scene_.last_run()->tags, (std::vector<std::string>{"again", "skips"}));
         const auto more = scene_.call(sweep({}, 3));
         QVERIFY2(more.code == 0 && more.text.contains("6 points, 4 of them in the record"), more.text);
         QCOMPARE(scene_.last_run()->id, 6);
@@ -158,6 +166,31 @@ private Q_SLOTS:
         QVERIFY2(text.contains("0/1") && text.contains("Not all points are done"), text);
         QVERIFY2(text.contains("run " + run.toUtf8() + " was stopped after"), text);
         QVERIFY(scene_.call(arguments + QStringList{"--dry-run"}).text.contains("0/1"));
+    }
+
+    void a_point_whose_checkpoints_cannot_be_used_is_begun_anew() {
+        const QStringList arguments{"sweep", file_, "--vary", "training.checkpoint_every=1"};
+        QCOMPARE(scene_.call(arguments).code, 0);
+        const auto first = scene_.last_run()->id;
+        {
+            auto database = record::open(scene_.record().toStdString(), record::OpenMode::existing);
+            database.exec("UPDATE runs SET state = 'stopped', iterations_done = 1 WHERE id = " + std::to_string(first));
+        }
+        const auto again = scene_.call(arguments);
+        QVERIFY2(again.code == 0 && again.text.contains("begun anew"), again.text);
+        QVERIFY(scene_.last_run()->id != first);
+    }
+
+    /// A run that lost a node which its document does not lose is another network's.
+    void a_run_with_nodes_failed_by_hand_is_no_point() {
+        const QStringList arguments{"sweep", file_, "--vary", "seed=77", "--dry-run"};
+        QCOMPARE(scene_.call({"run", file_, "--seed", "77"}).code, 0);
+        QVERIFY(scene_.call(arguments).text.contains("1 points, 1 of them"));
+        const auto run = std::to_string(scene_.last_run()->id);
+        auto database = record::open(scene_.record().toStdString(), record::OpenMode::existing);
+        database.exec("INSERT INTO events (run, row, iteration, network_s, kind, what) VALUES (" + run +
+                      ", 9000, 1, 0.5, 'lost', 'a lost')");
+        QVERIFY(scene_.call(arguments).text.contains("1 points, 0 of them"));
     }
 
     void a_field_that_cannot_be_is_refused_in_words() {

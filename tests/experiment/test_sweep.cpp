@@ -144,6 +144,7 @@ private Q_SLOTS:
         other.name = "another";
         other.description = "words";
         other.topology.nodes[0].x += 100;
+        other.seeds = 3;  // runs of the first of them
         QVERIFY(trains_alike(small(), other));
         other.training.learning_rate *= 2;
         QVERIFY(!trains_alike(small(), other));
