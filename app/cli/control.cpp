@@ -67,6 +67,15 @@ void tell(Context& context, Reader& reader, RunId run, const std::string& comman
                                  run, command, patience.count());
 }
 
+/// What a run stops on it is told when it begins to train.
+void require_no_stop_option(const RunInfo& run, const std::vector<AlarmKind>& stop_on) {
+    if (!stop_on.empty())
+        throw InputError(
+            "--stop-on", fmt::format("run {} trains already", run.id),
+            "what it stops on was said when it was begun or resumed",
+            fmt::format("Leave the option out; or `skippipe stop {0}`, then `skippipe resume {0}` with it", run.id));
+}
+
 struct ControlOptions {
     std::string run;
     std::vector<AlarmKind> stop_on;
@@ -80,6 +89,7 @@ void control(Context& context, const Control& what, const ControlOptions& option
         return resume_run(context, run, options.stop_on);
     }
     check(run, what.name);
+    require_no_stop_option(run, options.stop_on);
     tell(context, *opened, run.id, what.name, "{}", what.taken);
 }
 
@@ -96,10 +106,12 @@ void extend(Context& context, const Extension& options) {
     if (options.iterations <= run.iterations)
         throw InputError("--iterations", fmt::format("run {} has {} of them already", run.id, run.iterations),
                          "it is the number of iterations in all", fmt::format("Name more than {}", run.iterations));
-    if (run.state == RunState::running)
+    if (run.state == RunState::running) {
+        require_no_stop_option(run, options.stop_on);
         return tell(context, *opened, run.id, "extend",
                     nlohmann::ordered_json{{"iterations", options.iterations}}.dump(),
                     fmt::format("goes on to {} iterations", options.iterations));
+    }
     opened.reset();
     resume_run(context, run, options.stop_on, options.iterations);
 }

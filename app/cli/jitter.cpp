@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/planning.h"
 #include "core/base/fault.h"
 #include "core/base/format.h"
 
@@ -54,7 +55,13 @@ std::optional<Jitter> jitter_of(const JitterOptions& options) {
 void add_jitter(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples, std::uint64_t seed,
                 int threads, Score& score) {
     if (!score.violations.empty()) return;
-    score.jitter = distribution(problem, plan, jitter, samples, seed, threads);
+    score.jitter = distribution(problem, plan, jitter, samples, seed, threads, interrupted);
+    if (interrupted()) {
+        score.jitter.reset();
+        score.note +=
+            fmt::format("{}stopped before all {} networks were tried", score.note.empty() ? "" : "; ", samples);
+        return;
+    }
     if (score.jitter->deadlocks == 0) return;
     score.note += fmt::format(
         "{}deadlocks on memory (TC1) in {} of {} drawn networks: dispatch decides there, a binding order would not",

@@ -49,7 +49,7 @@ std::vector<RankProbe> measure(const Experiment& experiment, const Problem& prob
         }
         ended = ended || !faults.empty();
     }
-    if (faults.empty()) workers.wait(30);
+    if (faults.empty() && !interrupted()) workers.wait(30);
     if (!faults.empty()) throw InputError(faults);
     if (ranks.empty())
         throw InputError("probe", "stopped before it had measured anything", "Ctrl+C ends it",

@@ -81,12 +81,13 @@ Problem sample_problem(const Problem& problem, const Jitter& jitter, Rng& rng) {
 }
 
 std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
-                                        std::uint64_t seed, int threads) {
+                                        std::uint64_t seed, int threads, const std::function<bool()>& is_stopped) {
     const PlannedProblem planned(problem, plan.blocks);
     const FlatPlan flat = flatten(problem, plan);
     std::vector<double> seconds(at(samples));
     const auto sampler = [&] { return Sampler(planned.get(), jitter); };
     parallel_for(samples, threads, sampler, [&](Sampler& own, int i) {
+        if (is_stopped && is_stopped()) return;
         Rng rng(seed, jitter_streams + at(i));
         const Problem& drawn = own.draw(rng);
         seconds[at(i)] = Simulator(drawn).times(flat, plan.stages).iteration_s;
@@ -95,8 +96,8 @@ std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan
 }
 
 Distribution distribution(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
-                          std::uint64_t seed, int threads) {
-    const auto seconds = sampled_iteration_s(problem, plan, jitter, samples, seed, threads);
+                          std::uint64_t seed, int threads, const std::function<bool()>& is_stopped) {
+    const auto seconds = sampled_iteration_s(problem, plan, jitter, samples, seed, threads, is_stopped);
     Distribution result{.jitter = jitter, .samples = samples, .seed = seed};
     result.nominal_s =
         Simulator(PlannedProblem(problem, plan.blocks).get()).times(flatten(problem, plan), plan.stages).iteration_s;

@@ -2,6 +2,7 @@
 // How a plan fares when nodes and links are not quite as drawn: the iteration time over many randomly varied networks.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/base/rng.h"
@@ -50,12 +51,13 @@ struct Distribution {
 
 /// Iteration time of each sample, seconds; infinite where the plan deadlocks. Sample i of a seed is the same network
 /// for every plan of the problem (common random numbers: plans are compared on equal terms). Threads never change the
-/// result. `plan` must have passed check_structure.
+/// result. `plan` must have passed check_structure. `is_stopped`, where given, is asked before each sample, from any of
+/// the threads: what was not sampled stays 0 then.
 std::vector<double> sampled_iteration_s(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
-                                        std::uint64_t seed, int threads);
+                                        std::uint64_t seed, int threads, const std::function<bool()>& is_stopped = {});
 
-/// The same, summed up; samples > 0.
+/// The same, summed up; samples > 0. Where it was stopped it means nothing.
 Distribution distribution(const Problem& problem, const Plan& plan, const Jitter& jitter, int samples,
-                          std::uint64_t seed, int threads);
+                          std::uint64_t seed, int threads, const std::function<bool()>& is_stopped = {});
 
 }  // namespace skippipe
