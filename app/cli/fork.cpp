@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // `skippipe fork`: another run that begins where a checkpoint is, with other settings.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/cli/failing.h"
+#include "app/cli/job_checks.h"
 #include "app/cli/planning.h"
 #include "app/cli/resuming.h"
 #include "app/cli/train_job.h"
@@ -27,6 +30,7 @@ struct ForkOptions {
     std::string run, file, save_weights;
     std::vector<std::string> settings;
     int at = -1, threads = 0;
+    bool ignore_memory = false;
     FailureOptions failures;
 };
 
@@ -68,11 +72,13 @@ void require_fit(const Experiment& old, const Experiment& now, const Plan& plan)
     if (!faults.empty()) throw InputError(faults);
 }
 
-Experiment changed(const FoundCheckpoint& from, const ForkOptions& options) {
+/// Where no file says otherwise, the run's document, with the iterations that it was extended to since.
+Experiment changed(const FoundCheckpoint& from, const RunInfo& run, const ForkOptions& options) {
     Faults faults;
     const auto text = options.file.empty() ? from.manifest.experiment_json : read_file(options.file, faults);
     auto json = has_errors(faults) ? Json{} : parse_json(text, faults);
     if (has_errors(faults)) throw InputError(faults);
+    if (options.file.empty()) json["training"]["iterations"] = run.iterations;
     for (const auto& setting : options.settings) take_setting(json, setting);
     auto parsed = parse_experiment(json);
     if (has_errors(parsed.faults)) throw InputError(parsed.faults);
@@ -81,10 +87,16 @@ Experiment changed(const FoundCheckpoint& from, const ForkOptions& options) {
     return std::move(parsed.experiment);
 }
 
-/// The plan in force stays where nothing that a plan depends on has changed.
+/// Everybody was there and as fast as drawn, and nodes are where they were placed for that.
+bool is_whole(const Membership& members) {
+    return members.absent.empty() && members.slower.empty() && members.placed == Membership::Placed{};
+}
+
+/// The plan in force stays where nothing that a plan depends on has changed: a fork begins with everybody, also where
+/// the run it begins in had lost some.
 Plan plan_for(const RunJob& job, const FoundCheckpoint& from, const Experiment& old, const Plan& was,
               const ForkOptions& options, Context& context) {
-    if (experiment_hash(old) == experiment_hash(job.experiment) &&
+    if (is_whole(from.manifest.position.members) && experiment_hash(old) == experiment_hash(job.experiment) &&
         old.pipeline.planner == job.experiment.pipeline.planner)
         return plan_of(from, job.problem);
     const auto& planner = find_planner(context.planners, job.experiment.pipeline.planner);
@@ -99,15 +111,16 @@ Plan plan_for(const RunJob& job, const FoundCheckpoint& from, const Experiment& 
 
 void fork(const ForkOptions& options, Context& context) {
     become_worker_if_launched();
-    const auto run = [&] {
+    const auto [run, document] = [&] {
         Reader reader(context.record);
-        return find_run(reader, options.run);
+        const auto found = find_run(reader, options.run);
+        return std::pair(found, reader.experiment_json(found.id));
     }();
-    const auto from = checkpoint_at(context.record, run.id, options.at);
+    const auto from = checkpoint_at(context.record, run.id, document, options.at);
     const auto old = experiment_of(from);
     const auto was = plan_of(from, make_problem(old));
     RunJob job;
-    job.experiment = changed(from, options);
+    job.experiment = changed(from, run, options);
     add_failures(job.experiment, options.failures);
     if (job.experiment.execution.transport == Transport::nccl) nccl();  // is it there
     require_fit(old, job.experiment, was);
@@ -115,7 +128,7 @@ void fork(const ForkOptions& options, Context& context) {
         throw InputError(
             "/training/iterations",
             fmt::format("{}; the checkpoint has {} behind it", job.experiment.training.iterations, options.at),
-            "nothing is left to train", fmt::format("Add --set training.iterations={}", 2 * options.at));
+            "nothing is left to train", fmt::format("Add --set training.iterations={}", std::max(1, 2 * options.at)));
     // Stages stay as they are: there is a file of each.
     job.experiment.pipeline.plan_blocks = false;
     job.experiment.pipeline.blocks_per_stage = was.blocks;
@@ -130,13 +143,16 @@ void fork(const ForkOptions& options, Context& context) {
     prepare_text(job, context);
     job.threads = options.threads > 0 ? options.threads : job.experiment.execution.threads;
     job.plan = plan_for(job, from, old, was, options, context);
+    job.ignore_memory = options.ignore_memory;
     if (!options.save_weights.empty()) job.save_weights = std::filesystem::absolute(options.save_weights);
     const bool same_messages = job.plan == was && job.experiment.costs.wire == old.costs.wire &&
                                job.experiment.model == old.model && job.experiment.pipeline == old.pipeline;
     job.origin = RunOrigin{run.id, from.folder, from.manifest.position, true, same_messages};
+    job.origin->started_utc = run.started_utc;
     job.origin->position.validated = false;
     job.stop_on = {options.stop_on.begin(), options.stop_on.end()};
     take_launched_ranks(job);
+    require_machine(job);
     train_job(job, context);
 }
 
@@ -159,6 +175,7 @@ void add_fork(CLI::App& app, Context& context) {
     verb->add_option("--save-weights", options->save_weights, "Write the trained model there at the end (safetensors)");
     verb->add_option("--threads", options->threads, "Workers; default: the experiment's, else one a core")
         ->check(CLI::Range(1, 1024));
+    add_memory_option(*verb, options->ignore_memory);
     add_failure_options(*verb, options->failures);
     add_stop_option(*verb, options->stop_on);
     verb->callback([options, &context] { fork(*options, context); });

@@ -6,19 +6,15 @@
 #include <fmt/format.h>
 
 #include "app/cli/failing.h"
+#include "app/cli/job_checks.h"
 #include "app/cli/planning.h"
 #include "app/cli/train_job.h"
 #include "app/cli/verbs.h"
-#include "core/device/gpus.h"
 #include "core/device/nccl_api.h"
-#include "core/device/nvml.h"
-#include "core/engine/devices.h"
 #include "core/engine/launch.h"
-#include "core/engine/schedule.h"
 #include "core/experiment/atomic_file.h"
 #include "core/experiment/io.h"
 #include "core/experiment/paths.h"
-#include "core/planner/timeline/memory.h"
 #include "core/planner/runnable.h"
 #include "core/run/coordinator.h"
 #include "core/run/worker_process.h"
@@ -107,33 +103,6 @@ std::filesystem::path writable(const std::string& path, const Experiment& experi
     return target;
 }
 
-/// The GPUs that the nodes name are here, and large enough. Under a launcher each rank looks for its own.
-void require_devices(const RunJob& job, bool ignore_memory) {
-    const auto& nodes = job.experiment.topology.nodes;
-    const auto& how = job.experiment.execution;
-    if (how.compute != Compute::torch ||
-        (how.transport != Transport::nccl &&
-         std::all_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.device == "cpu"; })))
-        return;
-    const auto gpus = gpus_and_free_memory();
-    const int ranks = how.ranks;
-    const auto schedule = make_schedule(job.problem, job.plan, assign_ranks(job.experiment, job.plan), ranks);
-    std::vector<std::string> devices(nodes.size());
-    Faults faults;
-    for (int rank = 0; rank < ranks; ++rank) {
-        const LocalRank local{rank, ranks};
-        const auto found = check_devices(job.experiment, schedule, rank, local, gpus);
-        faults.insert(faults.end(), found.begin(), found.end());
-        if (!found.empty()) continue;
-        const auto dealt = deal_devices(job.experiment.topology, schedule, rank, local, gpus);
-        for (std::size_t node = 0; node < dealt.size(); ++node)
-            if (!dealt[node].empty()) devices[node] = dealt[node];
-    }
-    if (faults.empty() && !ignore_memory)
-        faults = check_gpu_memory(job.experiment, job.problem, job.plan, devices, gpus);
-    if (!faults.empty()) throw InputError(std::move(faults));
-}
-
 RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment>& launch, Context& context) {
     const auto json = read_json(options.file);
     const bool is_plan = json.is_object() && json.contains("paths");
@@ -182,12 +151,7 @@ RunJob make_job(const RunOptions& options, const std::optional<LaunchEnvironment
         const auto& planner = find_planner(context.planners, job.experiment.pipeline.planner);
         job.plan = make_plan(planner, job.problem, plan_request(job.experiment, options.threads), !context.json);
     }
-    if (!options.ignore_memory && !job.launched && job.experiment.execution.compute == Compute::torch)
-        if (auto faults = check_memory_fits(job.experiment, job.problem, job.plan, available_memory()); !faults.empty())
-            throw InputError(std::move(faults));
-    // Before anything starts: the other ranks of a launcher end with this one.
-    if (job.experiment.execution.ranks > 1) assign_ranks(job.experiment, job.plan);
-    if (!job.launched) require_devices(job, options.ignore_memory);
+    require_machine(job);
     return job;
 }
 
@@ -215,8 +179,7 @@ void add_run(CLI::App& app, Context& context) {
     add_model_option(*verb, options->model);
     verb->add_option("--save-weights", options->save_weights,
                      "Write the trained model there at the end (safetensors, LLaMA's names)");
-    verb->add_flag("--ignore-memory", options->ignore_memory,
-                   "Start although the model seems not to fit into this machine's memory");
+    add_memory_option(*verb, options->ignore_memory);
     verb->add_flag("--calibrate", options->calibrate,
                    "Wall clock: keep the cost model true to what is measured, and plan again when it drifts");
     auto* plan = verb->add_option("--plan", options->plan_file, "Use this plan with the experiment");

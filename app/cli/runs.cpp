@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include "app/cli/verbs.h"
-#include "core/analysis/frozen_run.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/equal_view.h"
+#include "core/analysis/fork_origin.h"
+#include "core/analysis/frozen_run.h"
 #include "core/base/format.h"
 
 namespace skippipe::cli {
@@ -197,7 +198,7 @@ Compared read_compared(Reader& reader, const std::vector<std::string>& names) {
         auto& plan = all.plans.emplace_back();
         try {
             auto frozen = read_frozen(reader, run.id);
-            iteration = account_plan(frozen.experiment, frozen.problem, frozen.plan);
+            iteration = account_recorded(reader, run.id, frozen.experiment, frozen.problem, frozen.plan);
             plan = std::move(frozen.plan);
         } catch (const InputError& error) {
             std::cerr << "note: no accounting for run " << run.id << ": " << error.what() << '\n';

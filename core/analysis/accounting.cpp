@@ -154,7 +154,7 @@ Accounting account_run(const Accounting& iteration, const RunInfo& run) {
         for (auto* amount : {&line.forward_bytes, &line.backward_bytes, &line.all_reduce_bytes}) *amount *= times;
     all.network_s = times * run.iteration_s.value_or(iteration.network_s);
     all.idle_node_s = all.used_nodes * all.network_s - all.busy_node_s;
-    all.machine_s = run.machine_s;
+    all.machine_s = run.machine_s - (iteration.before ? iteration.before->machine_s : 0);
     if (all.money) *all.money *= times;
     return all;
 }

@@ -37,6 +37,16 @@ struct LineBytes {
     bool operator==(const LineBytes&) const = default;
 };
 
+/// What was done before a fork began, in the run that it began in and those that this one began in.
+struct WorkBefore {
+    int iterations = 0;
+    bool is_known = false;  ///< else nobody knows what these iterations took
+    double microbatches = 0, block_flops = 0, bytes = 0;
+    std::optional<double> money;  ///< absent: it had no prices
+    double machine_s = 0;         ///< also where all else is not known; 0 where that is not either
+    bool operator==(const WorkBefore&) const = default;
+};
+
 /// Counts, work, bytes and time of one iteration, or of a whole run.
 struct Accounting {
     std::int64_t iterations = 0;
@@ -53,6 +63,7 @@ struct Accounting {
     double network_s = 0;
     double machine_s = 0;         ///< 0 for a plan that was not run
     std::optional<double> money;  ///< nodes and traffic, in the money of the experiment's prices; absent: it has none
+    std::optional<WorkBefore> before;  ///< of a fork; not among these
 
     double block_flops() const { return forward_block_flops + backward_block_flops; }
     double bytes() const { return transfer_bytes + all_reduce_bytes; }
@@ -71,7 +82,7 @@ std::optional<Accounting> account_plan(const ModelSpec& model, const Problem& pr
 std::optional<Accounting> account_plan(const Experiment& experiment, const Problem& problem, const Plan& plan);
 
 /// As many iterations as the run did itself, a fork none of those before it; its own network time where it was
-/// recorded, and machine time.
+/// recorded, and machine time, without what was spent before it.
 Accounting account_run(const Accounting& iteration, const RunInfo& run);
 
 /// The totals as figures, one value a run, with deltas to the baseline; absent: that run's plan cannot be accounted

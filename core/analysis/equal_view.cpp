@@ -34,16 +34,25 @@ double iterations_over(const Metric& metric) {
 }
 
 double work_at(const Metric& metric, WorkAxis axis, const Accounting* iteration) {
+    const auto before = iteration != nullptr ? iteration->before.value_or(WorkBefore{}) : WorkBefore{};
+    const double own = iterations_over(metric) - before.iterations;
     switch (axis) {
         case WorkAxis::iteration: return iterations_over(metric);
         case WorkAxis::tokens: return static_cast<double>(metric.tokens);
-        case WorkAxis::microbatches: return iterations_over(metric) * static_cast<double>(iteration->microbatches);
-        case WorkAxis::block_flops: return iterations_over(metric) * iteration->block_flops();
+        case WorkAxis::microbatches: return before.microbatches + own * static_cast<double>(iteration->microbatches);
+        case WorkAxis::block_flops: return before.block_flops + own * iteration->block_flops();
         case WorkAxis::network_time: return metric.network_s;
         case WorkAxis::machine_time: return metric.machine_s;
-        case WorkAxis::money: return iterations_over(metric) * *iteration->money;
+        case WorkAxis::money: return before.money.value_or(0) + own * *iteration->money;
     }
     return 0;
+}
+
+/// Whether it is known what iterations took on that axis.
+bool is_counted(WorkAxis axis, const Accounting* iteration) {
+    if (axis != WorkAxis::microbatches && axis != WorkAxis::block_flops && axis != WorkAxis::money) return true;
+    if (iteration == nullptr || (iteration->before && !iteration->before->is_known)) return false;
+    return axis != WorkAxis::money || (iteration->money && (!iteration->before || iteration->before->money));
 }
 
 double between(const CurvePoint& a, const CurvePoint& b, double x) {
@@ -114,8 +123,7 @@ std::string format_work(double x, WorkAxis axis) {
 std::vector<CurvePoint> curve_points(const std::vector<Metric>& metrics, const std::string& name, WorkAxis axis,
                                      const Accounting* iteration) {
     std::vector<CurvePoint> points;
-    if (iteration == nullptr && (axis == WorkAxis::microbatches || axis == WorkAxis::block_flops)) return points;
-    if (axis == WorkAxis::money && (iteration == nullptr || !iteration->money)) return points;
+    if (!is_counted(axis, iteration)) return points;
     for (const auto& metric : metrics)
         if (metric.name == name && std::isfinite(metric.value))
             points.push_back({work_at(metric, axis, iteration), metric.value});

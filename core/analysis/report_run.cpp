@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/analysis/fork_origin.h"
 #include "core/analysis/frozen_run.h"
 #include "core/analysis/report.h"
 #include "core/base/shell.h"
 #include "core/experiment/io.h"
-#include "core/record/fork_origin.h"
 
 namespace skippipe {
 namespace {
@@ -40,19 +40,17 @@ Json document_of(Reader& reader, RunId run) {
 }
 
 /// Commands that do the run again; a fork begins in the run that the commands before it do.
-std::vector<std::string> repeat_lines(Reader& reader, const RunInfo& info) {
+std::vector<std::string> repeat_lines(Reader& reader, const RunInfo& info, int most_forks = 100) {
     if (info.first_iteration == 0)
         return {fmt::format("skippipe export {0} --format plan -o run-{0}.json", info.id),
                 fmt::format("skippipe run run-{}.json", info.id)};
-    const auto versions = Json::parse(reader.versions_json(info.id), nullptr, false);
-    const auto origin = versions.is_object() ? versions.value(fork_origin_key, Json{}) : Json{};
-    const RunId id = origin.is_object() ? origin.value("run", RunId{0}) : 0;
-    const auto parent = id < info.id ? reader.run(id) : std::nullopt;
-    if (!parent) return {fmt::format("# run {} began in another run, which this record does not have", info.id)};
-    auto lines = repeat_lines(reader, *parent);
+    const auto origin = fork_origin(reader, info.id);
+    if (most_forks == 0 || !origin || !origin->parent)
+        return {fmt::format("# run {} began in another run, which this record does not have", info.id)};
+    auto lines = repeat_lines(reader, *origin->parent, most_forks - 1);
     std::vector<std::string> settings;
-    add_settings(document_of(reader, id), document_of(reader, info.id), "", settings);
-    lines.push_back(fmt::format("skippipe fork latest --at {}", origin.value("iterations", info.first_iteration)));
+    add_settings(document_of(reader, origin->parent->id), document_of(reader, info.id), "", settings);
+    lines.push_back(fmt::format("skippipe fork latest --at {}", origin->iterations));
     for (const auto& setting : settings) lines.back() += " --set " + in_shell_quotes(setting);
     return lines;
 }
@@ -71,7 +69,7 @@ ReportRun read_report_run(Reader& reader, const RunInfo& info, bool with_timelin
     run.repeat = repeat_lines(reader, info);
     try {
         auto frozen = read_frozen(reader, id);
-        run.iteration = account_plan(frozen.experiment, frozen.problem, frozen.plan);
+        run.iteration = account_recorded(reader, id, frozen.experiment, frozen.problem, frozen.plan);
         run.problem = std::move(frozen.problem);
         run.plan = std::move(frozen.plan);
         if (with_timeline) read_timeline(reader, run);

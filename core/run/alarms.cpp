@@ -86,7 +86,9 @@ std::optional<Alarm> look_at_disk(const std::string& folder, std::int64_t free_b
         AlarmKind::disk, folder,
         fmt::format("{} are free, and the run will write about {} more", format_si(free, "B"), format_si(wanted, "B")),
         "what finds no room waits in memory, and spans are lost first",
-        "Free some of the disk, or let the run stop and go on elsewhere (`skippipe import`)");
+        "Free some of the disk; or let the run stop, copy the record with the folders beside it to another disk and "
+        "resume "
+        "it there");
 }
 
 }  // namespace skippipe

@@ -47,6 +47,11 @@ bool same_experiment(const std::string& a, const std::string& b) {
     return one == other && faults.empty();
 }
 
+bool writes_any(const std::string& experiment_json) {
+    const auto parsed = parse_experiment(experiment_json);
+    return !has_errors(parsed.faults) && parsed.experiment.training.checkpoint_every > 0;
+}
+
 /// Of jobs that were killed: nobody holds their lock.
 void remove_left(const fs::path& parent) {
     std::error_code error;
@@ -135,18 +140,26 @@ FoundCheckpoint newest_checkpoint(const fs::path& record, const RunInfo& run, co
     faults.insert(
         faults.begin(),
         {checkpoints_path(record, run.id).string(), fmt::format("run {} has no checkpoint to go on from", run.id),
-         passed_over.empty() ? "none was written: training.checkpoint_every says how often, and 0 is never"
-                             : "those there are cannot be used",
+         !passed_over.empty() ? "those there are cannot be used"
+         : writes_any(experiment_json)
+             ? "none lies beside this record; those of an imported run stay beside the record "
+               "that it was trained into"
+             : "none was written: training.checkpoint_every says how often, and 0 is never",
          "Start it anew with `skippipe run`"});
     throw InputError(faults);
 }
 
-FoundCheckpoint checkpoint_at(const fs::path& record, RunId run, int iterations_done) {
+FoundCheckpoint checkpoint_at(const fs::path& record, RunId run, const std::string& experiment_json,
+                              int iterations_done) {
     std::string there;
     for (const auto& [iterations, folder] : list_checkpoints(record, run)) {
         if (iterations == iterations_done) {
             auto manifest = read_manifest(folder);
             verify_checkpoint(folder, manifest);
+            if (!same_experiment(manifest.experiment_json, experiment_json))
+                throw InputError(folder.string(), "is a checkpoint of another experiment",
+                                 fmt::format("the run {} that wrote it is none of this record", run),
+                                 "Move the folder away, and put the run's own checkpoints there if you have them");
             return {folder, std::move(manifest)};
         }
         there = fmt::format("{}{}{}", iterations, there.empty() ? "" : ", ", there);

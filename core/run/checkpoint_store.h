@@ -47,8 +47,10 @@ struct FoundCheckpoint {
 FoundCheckpoint newest_checkpoint(const std::filesystem::path& record, const RunInfo& run,
                                   const std::string& experiment_json, Faults& passed_over);
 
-/// The one after so many iterations. Throws InputError where there is none, naming those there are, or it is damaged.
-FoundCheckpoint checkpoint_at(const std::filesystem::path& record, RunId run, int iterations_done);
+/// The one after so many iterations. Throws InputError where there is none, naming those there are, or it is damaged,
+/// or another experiment's.
+FoundCheckpoint checkpoint_at(const std::filesystem::path& record, RunId run, const std::string& experiment_json,
+                              int iterations_done);
 
 /// A folder of checkpoints that is there when a run begins is another run's, of a record that is gone: it is moved
 /// aside. Returns where to; empty: there was none.

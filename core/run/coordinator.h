@@ -24,10 +24,11 @@ struct RunOrigin {
     RunId run = 0;  ///< that wrote it
     std::filesystem::path folder;
     TrainingPosition position;
-    bool fork = false;      ///< another run begins there; else that one goes on
-    bool extends = false;   ///< the run that goes on is to have the job's iterations, more than it had
-    bool residuals = true;  ///< what int8 owes of messages is taken over: the plan is the one it was owed under
-    int reached = -1;       ///< iterations that the run had done when it ended, not a fork
+    bool fork = false;             ///< another run begins there; else that one goes on
+    bool extends = false;          ///< the run that goes on is to have the job's iterations, more than it had
+    bool residuals = true;         ///< what int8 owes of messages is taken over: the plan is the one it was owed under
+    int reached = -1;              ///< iterations that the run had done when it ended, not a fork
+    std::string started_utc = {};  ///< a fork's: when that run was begun
 };
 
 /// What one run is: experiment, plan, and where things are.

@@ -67,7 +67,10 @@ std::string versions_of(const protocol::Hello& hello, int ranks) {
 /// Where a fork began, for whoever repeats it.
 std::string with_origin(const std::string& versions, const RunOrigin& origin) {
     auto json = ordered_json::parse(versions);
-    json[fork_origin_key] = {{"run", origin.run}, {"iterations", origin.position.iterations_done}};
+    json[fork_origin_key] = {{"run", origin.run},
+                             {"started_utc", origin.started_utc},
+                             {"iterations", origin.position.iterations_done},
+                             {"machine_s", origin.position.machine_s}};
     return json.dump();
 }
 

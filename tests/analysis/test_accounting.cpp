@@ -232,6 +232,9 @@ private Q_SLOTS:
         QCOMPARE(all.iterations, 1);
         QCOMPARE(all.block_flops(), one.block_flops());
         QCOMPARE(all.network_s, 30.0);
+        auto forked = one;
+        forked.before = {.iterations = 3, .machine_s = 2};  // of 2.5 s
+        QCOMPARE(account_run(forked, run).machine_s, 0.5);
         run.iterations_done = run.first_iteration = 0;
         QCOMPARE(account_run(one, run).block_flops(), 0.0);
     }
@@ -264,6 +267,24 @@ private Q_SLOTS:
         QVERIFY(curve_points(metrics, "loss", WorkAxis::machine_time) == (Points{{3, 4.5}, {9, 4}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::iteration) == (Points{{1, 4.5}, {3, 4}}));
         QVERIFY(curve_points(metrics, "loss", WorkAxis::block_flops).empty());
+    }
+
+    /// A fork's iterations took what its own plan takes, those before it what that plan took.
+    void a_fork_goes_on_from_what_was_done_before_it() {
+        Accounting iteration{.microbatches = 10, .forward_block_flops = 1, .backward_block_flops = 2, .money = 5};
+        const std::vector<Metric> metrics{metric("loss", 2, 4.5), metric("loss", 3, 4)};
+        using Points = std::vector<CurvePoint>;
+        const auto points = [&](WorkAxis axis) { return curve_points(metrics, "loss", axis, &iteration); };
+        iteration.before = {.iterations = 2, .is_known = true, .microbatches = 8, .block_flops = 100, .money = 1};
+        QVERIFY(points(WorkAxis::block_flops) == (Points{{103, 4.5}, {106, 4}}));
+        QVERIFY(points(WorkAxis::microbatches) == (Points{{18, 4.5}, {28, 4}}));
+        QVERIFY(points(WorkAxis::money) == (Points{{6, 4.5}, {11, 4}}));
+        QVERIFY(points(WorkAxis::iteration) == (Points{{3, 4.5}, {4, 4}}));
+        iteration.before->money.reset();
+        QVERIFY(points(WorkAxis::money).empty() && !points(WorkAxis::block_flops).empty());
+        iteration.before->is_known = false;
+        QVERIFY(points(WorkAxis::block_flops).empty() && points(WorkAxis::microbatches).empty());
+        QCOMPARE(points(WorkAxis::iteration).size(), std::size_t{2});
     }
 
     /// The baseline: 6, 4, 3 at 0, 30, 60. The other does 20 an iteration: 6, 3, 2 at 0, 20, 40.

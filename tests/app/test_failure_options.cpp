@@ -146,6 +146,25 @@ private Q_SLOTS:
         QVERIFY(reader.runs().front().id == made.id);
     }
 
+    /// Also where the run it begins in had lost a node for good, and was extended since.
+    void a_fork_begins_with_everybody() {
+        if (!QFile::exists(QStringLiteral(SKIPPIPE_BIN_DIR "/skippipe-worker"))) QSKIP("skippipe-worker is not built");
+        auto done = run({experiment_, "--checkpoint-every", "3", "--fail", "crash:c@iteration=1"});
+        QVERIFY2(done.exit_code == 0, done.error + done.out);
+        Reader reader(folder_.filePath("record.sqlite").toStdString());
+        const auto parent = reader.runs().front();
+        const auto name = QString::number(parent.id), longer = QString::number(parent.iterations + 3);
+        QVERIFY(!reader.plan_changes(parent.id).empty());
+        done = call("extend", {name, "--iterations", longer});
+        QVERIFY2(done.exit_code == 0, done.error + done.out);
+        done = call("fork", {name, "--at", "3", "--set", "failures=[]"});
+        QVERIFY2(done.exit_code == 0, done.error + done.out);
+        const auto made = reader.runs().front();
+        QVERIFY(made.id != parent.id);
+        QCOMPARE(reader.plan_json(made.id), reader.plan_json(parent.id));
+        QCOMPARE(QString::number(made.iterations), longer);
+    }
+
     void what_cannot_fail_is_refused_before_anything_runs() {
         auto refused = run({experiment_, "--fail", "crash:c@1"});
         QCOMPARE(refused.exit_code, 2);

@@ -446,6 +446,7 @@ private Q_SLOTS:
                                              {"model.blocks=6", "/model/blocks"},
                                              {"pipeline.stages=1", "/pipeline"},
                                              {"training.iterations=10", "/training/iterations"},
+                                             {"pipeline.microbatch_samples=1000000", "are available"},
                                              {"training.speed=3", "/training/speed"},
                                              {"nothing.there=3", "nothing.there"},
                                              {"training.iterations", "FIELD=VALUE"}}) {

@@ -50,6 +50,16 @@ std::span<const CurveMetric> curve_metrics() {
     return metrics;
 }
 
+namespace {
+
+/// A fork's with those of the run that it began in.
+double bytes_until(int iterations, const Accounting& iteration) {
+    const auto before = iteration.before.value_or(WorkBefore{});
+    return before.bytes + (iterations - before.iterations) * iteration.bytes();
+}
+
+}  // namespace
+
 std::vector<CurvePoint> curve_points(const RunData& run, const std::string& name, WorkAxis x) {
     const auto* iteration = run.iteration ? &*run.iteration : nullptr;
     if (name == "perplexity") {
@@ -64,8 +74,8 @@ std::vector<CurvePoint> curve_points(const RunData& run, const std::string& name
         made.push_back(metric);
         made.back().name = name;
         const auto idle = run.idle_of_iteration.find(metric.iteration);
-        if (name == "bytes_sent" && iteration != nullptr)
-            made.back().value = (metric.iteration + 1.0) * iteration->bytes();
+        if (name == "bytes_sent" && iteration != nullptr && (!iteration->before || iteration->before->is_known))
+            made.back().value = bytes_until(metric.iteration + 1, *iteration);
         else if (name == "idle_share" && idle != run.idle_of_iteration.end())
             made.back().value = 100 * idle->second;
         else

@@ -60,7 +60,7 @@ RunLoader::RunLoader(Reader& reader, RunId id) {
             data_.rings =
                 std::make_shared<const std::vector<StageReduction>>(reductions_of(*data_.problem, data_.plan));
         data_.planned[0] = planned_lanes(*data_.problem, data_.plan);
-        data_.iteration = account_plan(data_.experiment, *data_.problem, data_.plan);
+        data_.iteration = account_recorded(reader, id, data_.experiment, *data_.problem, data_.plan);
     } catch (const InputError&) {
         // An experiment that this program cannot turn into numbers still has metrics to show.
         data_.problem.reset();
