@@ -157,7 +157,7 @@ private Q_SLOTS:
         QVERIFY(!reader.plan_changes(parent.id).empty());
         done = call("extend", {name, "--iterations", longer});
         QVERIFY2(done.exit_code == 0, done.error + done.out);
-        done = call("fork", {name, "--at", "3", "--set", "failures=[]"});
+        done = call("fork", {name, "--at", "6", "--set", "failures=[]"});
         QVERIFY2(done.exit_code == 0, done.error + done.out);
         const auto made = reader.runs().front();
         QVERIFY(made.id != parent.id);

@@ -174,7 +174,7 @@ private Q_SLOTS:
         const auto first = scene_.last_run()->id;
         {
             auto database = record::open(scene_.record().toStdString(), record::OpenMode::existing);
-            database.exec("UPDATE runs SET state = 'stopped', iterations_done = 1 WHERE id = " + std::to_string(first));
+            database.exec("UPDATE runs SET state = 'stopped', iterations_done = 0 WHERE id = " + std::to_string(first));
         }
         const auto again = scene_.call(arguments);
         QVERIFY2(again.code == 0 && again.text.contains("begun anew"), again.text);
