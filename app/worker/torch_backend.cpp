@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <torch/version.h>
 
@@ -45,8 +46,9 @@ RankBackend::Made TorchBackend::make(const protocol::Job& job, const Work& work,
     const auto& experiment = work.experiment;
     if (TorchCompute::needs_data(experiment, schedule, rank)) {
         auto dataset = open_dataset(experiment.data, job.base_dir);
-        made.data = dataset.description;
+        const auto description = dataset.description;
         batches.emplace(std::move(dataset), experiment.data, batch_shape(experiment), experiment.seed, tell);
+        made.data = fmt::format("{}{}{:016x}", description, data_hash_mark, batches->hash());
     }
     made.compute =
         std::make_unique<TorchCompute>(experiment, schedule, rank, std::move(batches), workers, queue_of_device);

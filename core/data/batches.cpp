@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/data/batches.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -64,6 +67,12 @@ Batches::Batches(Dataset dataset, const DataSpec& spec, const BatchShape& shape,
             refuse_short(windows.tokens().name, windows.tokens().size, shape.sequence, source.pointer);
     }
     choose_validation(spec.validation_samples);
+}
+
+std::uint64_t Batches::hash() const {
+    std::vector<std::uint64_t> hashes;
+    for (const auto& source : sources_) hashes.push_back(source.hash());
+    return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
 }
 
 void Batches::choose_validation(int wanted) {

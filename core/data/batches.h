@@ -65,6 +65,9 @@ public:
     /// Bytes of text that a token to predict stands for, over the validation sequences; 0 where that is not known.
     double bytes_per_token() const { return bytes_per_token_; }
 
+    /// Of all tokens of all sources: two data sets of one hash hold the same.
+    std::uint64_t hash() const;
+
     int vocabulary() const { return shape_.vocabulary; }
     const std::vector<Windows>& sources() const { return sources_; }
 

@@ -53,13 +53,22 @@ Windows::Windows(TokenArray tokens, int sequence, int vocabulary, double held_ou
     bits_.assign((count_ + 63) / 64, 0);
     std::vector<std::int32_t> window(step + 1);
     const auto limit = threshold(held_out_share);
+    XXH3_state_t whole;
+    XXH3_64bits_reset(&whole);
+    const auto add = [&](std::uint64_t first, std::uint64_t count) {
+        const auto width = width_of(tokens_.type);
+        XXH3_64bits_update(&whole, tokens_.data + first * width, count * width);
+    };
     for (std::uint64_t i = 0; i < count_; ++i) {
         tokens_.read(i * step, window);
         require_known(tokens_, i * step, window, vocabulary, pointer);
+        add(i * step, step);
         if (XXH3_64bits(window.data(), window.size() * sizeof(std::int32_t)) < limit) bits_[i / 64] |= 1ull << (i % 64);
         if (progress && i % windows_a_report == 0)
             progress("reading " + tokens_.name, static_cast<double>(i) / static_cast<double>(count_));
     }
+    add(count_ * step, tokens_.size - count_ * step);
+    hash_ = XXH3_64bits_digest(&whole);
     before_.assign(bits_.size() + 1, 0);
     for (std::size_t w = 0; w < bits_.size(); ++w)
         before_[w + 1] = before_[w] + static_cast<std::uint64_t>(std::popcount(bits_[w]));

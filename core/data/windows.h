@@ -35,13 +35,15 @@ public:
         return find(k, true) * static_cast<std::uint64_t>(sequence_);
     }
     const TokenArray& tokens() const { return tokens_; }
+    /// XXH3 of all tokens as they are stored, whatever the windows.
+    std::uint64_t hash() const { return hash_; }
 
 private:
     std::uint64_t find(std::uint64_t k, bool held_out) const;
 
     TokenArray tokens_;
     int sequence_;
-    std::uint64_t count_ = 0;
+    std::uint64_t count_ = 0, hash_ = 0;
     std::vector<std::uint64_t> bits_;    ///< a bit a window: held out
     std::vector<std::uint64_t> before_;  ///< held-out windows before each word of bits, and all of them
 };

@@ -50,6 +50,12 @@ std::vector<std::vector<float>> gather_weights(const ComputeBackend& compute, co
     return stages;
 }
 
+/// Whether data are those of a checkpoint, as far as its manifest says.
+bool same_data(const std::string& data, const std::string& of_checkpoint) {
+    const bool hashed = of_checkpoint.find(data_hash_mark) != std::string::npos;
+    return (hashed ? data : data.substr(0, data.rfind(data_hash_mark))) == of_checkpoint;
+}
+
 class RankSession {
 public:
     RankSession(const protocol::Job& job, const Work& work, const RankSchedule& schedule, RankBackend& backend,
@@ -206,7 +212,7 @@ private:
         auto residuals = read_residuals(job_.start_from, manifest);
         if (!job_.residuals) residuals.messages.clear();
         compute_->set_residuals(residuals);
-        if (!data.empty() && data != manifest.data && transport_.rank() == 0)
+        if (!data.empty() && !same_data(data, manifest.data) && transport_.rank() == 0)
             say(protocol::Warned{{"data", "they are not those of the checkpoint: " + data, "it was " + manifest.data,
                                   "Losses go on as if the data had always been these", Fault::Severity::warning}});
         auto position = manifest.position;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/engine/devices.h"
@@ -82,6 +83,9 @@ private:
 using TellProgress = std::function<void(const std::string& what, double share)>;
 struct Stopped {};
 
+/// Stands in what is said of data between it and its hash in hexadecimal, which older manifests have not.
+inline constexpr std::string_view data_hash_mark = ", XXH3 ";
+
 /// What computes, where the experiment says `compute: torch`. Filled by the worker; tests may fill it with less.
 class RankBackend {
 public:
@@ -94,7 +98,7 @@ public:
 
     struct Made {
         std::unique_ptr<ComputeBackend> compute;
-        std::string data;  ///< what is read, for people; empty where this rank reads none
+        std::string data;  ///< what is read, for people, and after data_hash_mark its hash; empty where none is read
     };
     virtual Made make(const protocol::Job& job, const Work& work, const RankSchedule& schedule, int rank, int workers,
                       const TellProgress& tell) = 0;

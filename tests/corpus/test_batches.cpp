@@ -197,6 +197,24 @@ private Q_SLOTS:
         for (const auto& window : drawn(repeated, shape, 600)) QVERIFY(!outside.contains(window));
     }
 
+    /// Of what is read, whatever windows it is cut into.
+    void the_hash_tells_data_apart() {
+        const auto hash = [](std::string text, int sequence) {
+            return Batches(byte_dataset(std::move(text)), {.validation_fraction = 0.3, .validation_samples = 2},
+                           {.sequence = sequence}, 1)
+                .hash();
+        };
+        std::string text;
+        for (int i = 0; i < 1001; ++i) text += static_cast<char>('a' + i * i % 23);
+        const auto as_it_is = hash(text, 8);
+        QCOMPARE(hash(text, 9), as_it_is);
+        for (const std::size_t changed : {std::size_t{0}, std::size_t{500}, text.size() - 1}) {
+            auto other = text;
+            other[changed] = '.';
+            QVERIFY(hash(other, 8) != as_it_is);
+        }
+    }
+
     void validation_is_even() {
         const Batches batches(byte_dataset(text(4000)), {.validation_fraction = 0.4, .validation_samples = 5},
                               {.sequence = 16}, 1);

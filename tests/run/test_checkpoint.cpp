@@ -100,6 +100,8 @@ private:
     float residual_ = 0;
 };
 
+std::string what_is_read = "numbers";
+
 class AddingBackend final : public RankBackend {
 public:
     explicit AddingBackend(std::function<void(int)> before) : before_(std::move(before)) {}
@@ -108,7 +110,7 @@ public:
     std::int64_t peak_memory_bytes() const override { return 1; }
     Made make(const protocol::Job&, const Work& work, const RankSchedule& schedule, int rank, int,
               const TellProgress&) override {
-        return {std::make_unique<Adding>(work.problem, schedule, rank, before_), "numbers"};
+        return {std::make_unique<Adding>(work.problem, schedule, rank, before_), what_is_read};
     }
     void measure_nodes(const Work&, const RankSchedule&, int, const std::function<void()>&, int, RankProbe&) override {}
     void save_weights(const fs::path& file, const Work&,
@@ -477,6 +479,32 @@ private Q_SLOTS:
         QVERIFY(fs::exists(checkpoints_path(job.record, next.run)));
         for (const auto& left : fs::directory_iterator(checkpoints_path(job.record, 0).parent_path()))
             QVERIFY2(!left.path().filename().string().starts_with("."), left.path().c_str());
+    }
+
+    /// By their hash; a manifest without one says what it did before.
+    void other_data_are_told_of() {
+        const auto job = job_of(place_, experiment_of(1, 3, 17));
+        const auto warnings_from = [&](const std::string& before, const std::string& now) {
+            int done = 0;
+            RunProgress progress;
+            progress.iterated = [&](const protocol::Iterated& m) { done = m.iteration + 1; };
+            progress.interrupted = [&] { return done >= 5; };
+            what_is_read = before;
+            const auto stopped = execute(job, progress);
+            int warnings = 0;
+            progress = {};
+            progress.warned = [&](const Fault& fault) {
+                warnings += to_string(fault).find("not those of the checkpoint") != std::string::npos ? 1 : 0;
+            };
+            what_is_read = now;
+            execute(resumed(job, stopped.run), progress);
+            what_is_read = "numbers";
+            return warnings;
+        };
+        QCOMPARE(warnings_from("numbers", "numbers, XXH3 1"), 0);
+        QCOMPARE(warnings_from("numbers, XXH3 1", "numbers, XXH3 1"), 0);
+        QCOMPARE(warnings_from("numbers, XXH3 1", "numbers, XXH3 2"), 1);
+        QCOMPARE(warnings_from("numbers", "letters, XXH3 1"), 1);
     }
 
     void a_damaged_checkpoint_is_passed_over() {
