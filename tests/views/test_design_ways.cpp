@@ -322,6 +322,18 @@ private Q_SLOTS:
                     return wide >= 40 && (heads.length() <= room || room % wide < room / wide);
                 };
                 QTRY_VERIFY2(are_whole(), qPrintable(words()));
+                const auto* model = table.model();
+                for (int row = 0; row < model->rowCount(); ++row)
+                    for (int column = 0; column < model->columnCount(); ++column) {
+                        const QModelIndex cell = model->index(row, column);
+                        QStyleOptionViewItem option;
+                        option.initFrom(&table);
+                        option.widget = &table;
+                        option.font = table.font();
+                        if (!w->design_page().matrix().model().is_far(cell))
+                            QVERIFY2(table.itemDelegate()->sizeHint(option, cell).width() <= heads.sectionSize(column),
+                                     qPrintable(cell.data().toString()));
+                    }
                 if (name == std::string("quick-start") && size.width() == 1280)
                     QVERIFY2(heads.length() <= table.viewport()->width(), qPrintable(words()));
             }

@@ -53,6 +53,15 @@ MatrixUnit unit_of(std::vector<double> values, bool is_rate) {
     return fits == units.end() ? units.back() : *fits;
 }
 
+/// Pixels of a cell in which its figure is whole.
+int width_of(const QTableView& table, const QModelIndex& cell) {
+    QStyleOptionViewItem option;
+    option.initFrom(&table);
+    option.widget = &table;
+    option.font = table.font();
+    return table.itemDelegate()->sizeHint(option, cell).width();
+}
+
 /// Grounds of cells, which the style sheet would leave out.
 class HeatCells final : public QStyledItemDelegate {
 public:
@@ -290,6 +299,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     table_->setHorizontalHeader(new MarkedHeader(Qt::Horizontal));
     table_->setVerticalHeader(new MarkedHeader(Qt::Vertical));
     make_plain(*table_, tr("Matrix of links"));
+    table_->setProperty("role", "narrow");  // as many columns as can be are seen
     table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                             QAbstractItemView::AnyKeyPressed);
     table_->setSelectionBehavior(QAbstractItemView::SelectItems);
@@ -469,11 +479,14 @@ void MatrixPanel::show_next_far() {
 /// then, else as many as do, none of them cut. What is far off may be cut, its tip has it.
 void MatrixPanel::fit_columns() {
     const QFontMetrics font(table_->font());
-    int figures = least_cell, heads = 0;
+    int widest = -1, heads = 0;
+    QModelIndex longest;
     for (int row = 0; row < std::min(model_->rowCount(), 64); ++row)
         for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
             if (const QModelIndex cell = model_->index(row, column); !model_->is_far(cell))
-                figures = std::max(figures, font.horizontalAdvance(cell.data().toString()) + 2 * size::gap);
+                if (const int wide = font.horizontalAdvance(cell.data().toString()); wide > widest)
+                    widest = wide, longest = cell;
+    const int figures = std::max(least_cell, longest.isValid() ? width_of(*table_, longest) : 0);
     for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
         for (const auto& line : model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().split('\n'))
             heads = std::max(heads, font.horizontalAdvance(line) + 2 * size::gap);
