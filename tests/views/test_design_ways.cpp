@@ -161,6 +161,31 @@ private Q_SLOTS:
         QCOMPARE(nodes.back().id, std::string("h100-1"));
     }
 
+    /// Dropped on others it comes to lie beside them, as near as there is room.
+    void a_device_lands_on_no_node() {
+        auto w = window();
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {70.0 * i, 0});
+        w->document().start_new(e);
+        auto& canvas = w->design_page().canvas();
+        QMimeData data;
+        data.setData(TopologyView::device_mime, "T4");
+        for (int i = 0; i < 3; ++i) {
+            const QPoint at = canvas.mapFromScene(QPointF(70, 0));
+            QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, {});
+            QApplication::sendEvent(canvas.viewport(), &enter);
+            QDropEvent drop(at, Qt::CopyAction, &data, Qt::LeftButton, {});
+            QApplication::sendEvent(canvas.viewport(), &drop);
+            const auto& nodes = w->document().experiment().topology.nodes;
+            QCOMPARE(nodes.size(), e.topology.nodes.size() + static_cast<std::size_t>(i) + 1);
+            const Node& dropped = nodes.back();
+            QVERIFY(std::hypot(dropped.x - 70, dropped.y) < 160);
+            for (std::size_t other = 0; other + 1 < nodes.size(); ++other)
+                QVERIFY2(std::hypot(nodes[other].x - dropped.x, nodes[other].y - dropped.y) > 2 * node_radius + 10,
+                         nodes[other].id.c_str());
+        }
+    }
+
     void every_shape_can_be_planned() {
         for (const Shape shape : {Shape::ring, Shape::star, Shape::two_data_centres, Shape::random})
             for (const int nodes : {least_shape_nodes, 13}) {
@@ -202,7 +227,7 @@ private Q_SLOTS:
         model.setData(model.index(0, 1), "soon", Qt::EditRole);
         QVERIFY2(told.contains("no number"), qPrintable(told));
         panel.table().setCurrentIndex(model.index(0, 0));
-        QGuiApplication::clipboard()->setText("0.001\t30 ms\r\n30 ms\t2 ms\r\n");
+        QGuiApplication::clipboard()->setText("1\t0.03 s\r\n30\t2 ms\r\n");  // alone they are ms, as is shown
         panel.paste();
         const auto& t = w->document().experiment().topology;
         QCOMPARE(t.links[0].latency_s, 0.03);
@@ -210,11 +235,19 @@ private Q_SLOTS:
         QCOMPARE(w->document().undo_stack().count(), 2);
         panel.table().selectAll();
         panel.copy();
-        QCOMPARE(QGuiApplication::clipboard()->text(), QString("0.001\t0.03\n0.03\t0.002"));
+        QCOMPARE(QGuiApplication::clipboard()->text(), QString("1\t30\n30\t2"));
         QGuiApplication::clipboard()->setText("1\t2\t3");
         panel.table().setCurrentIndex(model.index(0, 0));
         panel.paste();
         QVERIFY2(told.contains("no such pair") && w->document().undo_stack().count() == 2, qPrintable(told));
+        panel.table().selectAll();
+        panel.copy();
+        w->document().edit("Slow", [](Experiment& x) {
+            for (auto& link : x.topology.links) link.latency_s *= 1000;
+        });
+        QCOMPARE(model.unit().name, QString("s"));
+        panel.paste();  // our own figures know their unit, whatever is shown by now
+        QCOMPARE(w->document().experiment().topology.links[0].latency_s, 0.03);
         model.clear_cells({model.index(1, 0)});
         QVERIFY(!are_linked(w->document().experiment(), "region-1", "region-2"));
         while (w->document().undo_stack().canUndo()) w->document().undo_stack().undo();
@@ -269,6 +302,43 @@ private Q_SLOTS:
             QVERIFY(heads.sectionSize(column) < before + 61);
     }
 
+    /// As many columns as have room with their figures whole; all of them where heads can give way.
+    void the_matrix_cuts_no_column() {
+        auto w = window();
+        for (const QSize size : {QSize(1280, 800), QSize(1024, 700)})
+            for (const char* name : {"quick-start", "authors-42"}) {
+                w->resize(size);
+                w->open_template(name);
+                auto& table = see_matrix(*w).table();
+                const auto& heads = *table.horizontalHeader();
+                const auto words = [&] {
+                    return QString("%1 columns of %2 in %3")
+                        .arg(heads.count())
+                        .arg(heads.sectionSize(0))
+                        .arg(table.viewport()->width());
+                };
+                const auto are_whole = [&] {
+                    const int room = table.viewport()->width(), wide = heads.sectionSize(0);
+                    return wide >= 40 && (heads.length() <= room || room % wide < room / wide);
+                };
+                QTRY_VERIFY2(are_whole(), qPrintable(words()));
+                const auto* model = table.model();
+                for (int row = 0; row < model->rowCount(); ++row)
+                    for (int column = 0; column < model->columnCount(); ++column) {
+                        const QModelIndex cell = model->index(row, column);
+                        QStyleOptionViewItem option;
+                        option.initFrom(&table);
+                        option.widget = &table;
+                        option.font = table.font();
+                        if (!w->design_page().matrix().model().is_far(cell))
+                            QVERIFY2(table.itemDelegate()->sizeHint(option, cell).width() <= heads.sectionSize(column),
+                                     qPrintable(cell.data().toString()));
+                    }
+                if (name == std::string("quick-start") && size.width() == 1280)
+                    QVERIFY2(heads.length() <= table.viewport()->width(), qPrintable(words()));
+            }
+    }
+
     /// What the colours of cells say.
     void the_matrix_has_a_key_of_its_colours() {
         auto w = window();
@@ -317,7 +387,7 @@ private Q_SLOTS:
         QVERIFY(!node(1).down_bytes_per_s && !node(0).up_bytes_per_s);
         QCOMPARE(model.data(model.index(1, 1), Qt::DisplayRole).toString(), QString("–"));
         panel.table().setCurrentIndex(model.index(1, 1));
-        QGuiApplication::clipboard()->setText("1e6\n2e6");
+        QGuiApplication::clipboard()->setText("8\n2e6 B/s");
         panel.paste();
         QCOMPARE(node(1).down_bytes_per_s, std::optional(1e6));
         QCOMPARE(node(2).down_bytes_per_s, std::optional(2e6));
@@ -348,6 +418,7 @@ private Q_SLOTS:
         QVERIFY(w->design_page().matrix().words().text().contains("far from all others"));
         const QModelIndex far = model.outliers().front();
         auto& table = w->design_page().matrix().table();
+        QCoreApplication::processEvents();  // columns follow the room they have
         table.scrollTo(far);
         const QImage seen = table.viewport()->grab().toImage();
         const QPoint corner = table.visualRect(far).topLeft() + QPoint(3, 3);
@@ -598,6 +669,55 @@ private Q_SLOTS:
                 first_error(validate(six_in_two_regions())) == nullptr);
     }
 
+    /// Of what only a plan finds nothing is offered that the next plan may make vain.
+    void what_a_plan_finds_is_mended_for_sure() {
+        Experiment e = six_in_two_regions();
+        e.pipeline.stages = 6;
+        e.pipeline.blocks_per_stage.assign(6, 1);
+        Fault idle;
+        idle.severity = Fault::Severity::warning;
+        idle.pointer = "/topology/nodes/0";
+        idle.what = "node-1 executes nothing";
+        QStringList words;
+        for (const auto& remedy : remedies_for(idle, e)) words << remedy.words;
+        QVERIFY2(!words.join('/').contains("stages") && !words.join('/').contains("Link"), qPrintable(words.join('/')));
+        e.pipeline.stages = 3;
+        e.pipeline.blocks_per_stage.assign(3, 2);
+        words.clear();
+        for (const auto& remedy : remedies_for(idle, e)) words << remedy.words;
+        QCOMPARE(words, QStringList{"Remove node-1"});
+        // As many stages as there are is no remedy.
+        e.pipeline.blocks_per_stage.assign(3, 1);
+        const Faults faults = validate(e);
+        const Fault* wrong = first_error(faults);
+        QVERIFY(wrong != nullptr);
+        words.clear();
+        for (const auto& remedy : remedies_for(*wrong, e)) words << remedy.words;
+        QVERIFY2(!words.isEmpty() && !words.contains("Use 3 stages"), qPrintable(words.join('/')));
+        auto w = window();
+        w->document().start_new(e);
+        QCOMPARE(fault_words(idle, w->document()), QString("node-1 executes nothing"));
+    }
+
+    /// Every plan fills the list anew.
+    void the_problem_at_hand_stays() {
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Slips", [](Experiment& e) {
+            e.topology.links[0].latency_s = 129;
+            e.topology.links[1].latency_s = 129;
+            e.pipeline.stages = 99;
+        });
+        auto& list = w->design_page().problems();
+        QVERIFY(list.count() >= 3);
+        list.setCurrentRow(list.count() - 1);
+        const QString words = list.currentItem()->text();
+        w->document().edit("Stages", [](Experiment& e) { e.pipeline.stages = 6; });
+        QVERIFY(list.count() >= 2);
+        QCOMPARE(list.currentItem()->text(), words);
+        QVERIFY(list.currentRow() > 0);
+    }
+
     /// Regions without a link between them are told as such, and linked by the first button.
     void regions_that_are_apart_are_linked_by_a_button() {
         auto w = window();
@@ -659,6 +779,8 @@ private Q_SLOTS:
         const QString words = QString::fromStdString(faults[0].what);
         QVERIFY2(words.contains(QRegularExpression(" and \\d+ more$")), qPrintable(words));
         QCOMPARE(words.count("node-"), 5);
+        // It has its stage in the plan's lanes too.
+        for (const auto& lane : w->plans().ready()->lanes->lanes()) QVERIFY2(lane.stage >= 0, lane.name.c_str());
     }
 
     /// What is wrong with the text of a file alone is mended in its field: no button seems to do it.

@@ -290,7 +290,12 @@ private Q_SLOTS:
         QCOMPARE(to_field(16e9, Info{.unit = "B"}), QString("16\u2009GB"));
         QCOMPARE(to_field(123456789.0123, bandwidth), QString("987654312.0984\u2009bit/s"));
         QCOMPARE(limits_text({.unit = "B/s", .min = 0, .max = 1e9, .above_min = true}),
-                 QString("more than 0\u2009bit/s, at most 8e09\u2009bit/s"));
+                 QString("more than 0\u2009bit/s, at most 8\u2009Gbit/s"));
+        QCOMPARE(limits_text({.min = 0, .max = 1e6}), QString("0 to 1\u2009000\u2009000"));
+        QCOMPARE(to_field(1e9), QString("1000000000"));
+        QCOMPARE(to_field(1e18), QString("1e18"));
+        QCOMPARE(to_field(1e-5), QString("1e-05"));
+        QVERIFY2(read_field("fast", bandwidth, static_cast<double*>(nullptr)).fault.endsWith("bit/s"), "as it is read");
         QCOMPARE(short_text(to_field(17'563'648.0, bandwidth), "B/s"), QString("141\u2009Mbit/s"));
         QCOMPARE(short_text("58\u2009ms", "s"), QString("58\u2009ms"));
         QCOMPARE(short_text("fast", "B/s"), QString("fast"));

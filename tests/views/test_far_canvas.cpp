@@ -427,6 +427,12 @@ private Q_SLOTS:
         QVERIFY2(!c.view.scene_model().tip_for(const_cast<LinkItem*>(&link)).contains(link.words), "they are there");
         c.selection.select({});
         QVERIFY(c.view.scene_model().tip_for(const_cast<LinkItem*>(&link)).contains(link.words));
+        // Under the mouse its words name it, and no tip covers them.
+        QTest::mouseMove(c.view.viewport(), c.view.mapFromScene(link.middle()));
+        QTRY_VERIFY(link.hovered);
+        QVERIFY(LinkWordsItem::words_of(link).startsWith(QString::fromUtf8("node-1 ↔ node-2")));
+        QVERIFY(LinkWordsItem::words_of(link).contains("50\u2009ms"));
+        QCOMPARE(c.view.scene_model().tip_for(const_cast<LinkItem*>(&link)), QString());
     }
 
     /// Folded regions that are near each other are smaller, and names that would cover others wait for the mouse.

@@ -35,6 +35,79 @@ class TestInspector : public QObject {
 private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
 
+    /// A new node's speed is nobody's: one choice makes it a device's.
+    void a_node_becomes_a_device_by_one_choice() {
+        Experiment e;
+        for (int i = 0; i < 2; ++i) add_node(e, {100.0 * i, 0});
+        ShownInspector shown(planners_, e);
+        auto& [document, selection, failures, inspector] = shown;
+        selection.select({.nodes = {"node-1"}});
+        const auto find = [&](auto* kind, const char* name) {
+            return inspector.widget()->findChild<std::remove_pointer_t<decltype(kind)>*>(name);
+        };
+        auto* box = find(static_cast<QComboBox*>(nullptr), "node_hardware");
+        auto* words = find(static_cast<QLabel*>(nullptr), "made_up_words");
+        QVERIFY(box != nullptr && words != nullptr);
+        QCOMPARE(box->currentText(), QString("own figures"));
+        QVERIFY2(!words->isHidden(), "55 ms of nobody");
+        const auto choose = [](QComboBox* from, const char* name) {
+            from->setCurrentIndex(from->findText(name));
+            Q_EMIT from->activated(from->currentIndex());
+        };
+        choose(box, "T4");
+        const auto node = [&](std::size_t i) { return document.experiment().topology.nodes[i]; };
+        QCOMPARE(node(0).memory_bytes, std::optional(16e9));
+        QVERIFY(node(0).seconds_per_sample_per_block < 1e-4 && node(1) == e.topology.nodes[1]);
+        QVERIFY(words->isHidden());
+        QCOMPARE(box->currentText(), QString("T4"));
+        document.undo_stack().undo();
+        QVERIFY(document.experiment() == e && !words->isHidden());
+        QCOMPARE(box->currentText(), QString("own figures"));
+        selection.select({.nodes = {"node-1", "node-2"}});
+        box = find(static_cast<QComboBox*>(nullptr), "node_hardware");
+        choose(box, "Laptop CPU");
+        QVERIFY(node(0).memory_bytes == 16e9 && node(1).memory_bytes == 16e9);
+        document.edit("one", [](Experiment& x) { x.topology.nodes[0].memory_bytes = 1e9; });
+        QCOMPARE(box->currentIndex(), -1);
+    }
+
+    /// The strip that helps with a field leaves it whole.
+    void help_covers_no_field() {
+        for (const char* key : {"node_hour", "gigabyte", "tokens", "iterations", "microbatches"}) {
+            ShownInspector shown(planners_);
+            auto& inspector = shown.inspector;
+            QVERIFY(QTest::qWaitForWindowActive(&inspector));
+            inspector.show_field(QStringLiteral("/x/") + key);
+            auto* field = inspector.widget()->findChild<QWidget*>(key);
+            QTRY_VERIFY2(field->hasFocus(), key);
+            const auto is_whole = [&] {
+                const QRect box(field->mapTo(inspector.viewport(), QPoint()), field->size());
+                return inspector.viewport()->rect().contains(box);
+            };
+            QTRY_VERIFY2(is_whole(), key);
+        }
+    }
+
+    /// What costs nothing says so, as a node without a price of its own does.
+    void prices_of_nothing_are_none() {
+        ShownInspector shown(planners_);
+        auto& [document, selection, failures, inspector] = shown;
+        inspector.show_field("/prices/node_hour");
+        auto* field = inspector.widget()->findChild<QLineEdit*>("node_hour");
+        QVERIFY(field->text().isEmpty());
+        QCOMPARE(field->placeholderText(), QString("none (default)"));
+        const auto enter = [&](const QString& text) {
+            field->setText(text);
+            field->setModified(true);
+            Q_EMIT field->editingFinished();
+        };
+        enter("2.5");
+        QCOMPARE(document.experiment().prices.node_hour, 2.5);
+        enter("");
+        QCOMPARE(document.experiment().prices.node_hour, 0.0);
+        QVERIFY(field->text().isEmpty());
+    }
+
     void it_follows_the_selection_and_edits_what_it_shows() {
         Experiment e;
         for (int i = 0; i < 2; ++i) add_node(e, {100.0 * i, 0});
@@ -96,20 +169,20 @@ private Q_SLOTS:
             auto* line = inspector.widget()->findChild<QLineEdit*>(key);
             return line == nullptr ? QString("no field") : line->text() + line->placeholderText();
         };
-        QCOMPARE(said("memory_microbatches"), QString("5 (of the pipeline)"));
+        QCOMPARE(said("memory_microbatches"), QString("5 (of pipeline)"));
         QCOMPARE(said("up_bytes_per_s"), QString("no limit (default)"));
         QCOMPARE(said("price_per_hour"), QString("none (default)"));
         document.edit("others", [](Experiment& x) {
             x.pipeline.memory_microbatches = 4;
             x.prices.node_hour = 1.5;
         });
-        QCOMPARE(said("memory_microbatches"), QString("4 (of the pipeline)"));
+        QCOMPARE(said("memory_microbatches"), QString("4 (of pipeline)"));
         QCOMPARE(said("price_per_hour"), QString("1.5 (of all nodes)"));
         document.edit("own", [](Experiment& x) { x.topology.nodes[0].memory_bytes = 1e9; });
         QVERIFY(!has_errors(document.faults()));
-        QVERIFY2(said("memory_microbatches").endsWith(" (by its memory)"), qPrintable(said("memory_microbatches")));
+        QVERIFY2(said("memory_microbatches").endsWith(" (by memory)"), qPrintable(said("memory_microbatches")));
         document.edit("wrong", [](Experiment& x) { x.pipeline.stages = 9; });
-        QCOMPARE(said("memory_microbatches"), QString("by its memory"));
+        QCOMPARE(said("memory_microbatches"), QString("by memory"));
 
         auto* idle = inspector.widget()->findChild<QLabel*>("idle_in_plan");
         QVERIFY(idle != nullptr && idle->isHidden());

@@ -70,6 +70,27 @@ private Q_SLOTS:
         QTRY_VERIFY(is_named());
     }
 
+    /// What is drawn has half of the height, where lanes do not need it for their names.
+    void the_canvas_has_half_of_the_height() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        window.open_template("");
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        auto& page = window.design_page();
+        const auto has_half = [&] {
+            for (const QSize size : {QSize(1280, 800), QSize(1024, 700), QSize(1280, 899)}) {
+                window.resize(size);
+                QTRY_VERIFY2(2 * page.canvas().height() >= page.height(),
+                             qPrintable(QString("%1 of %2").arg(page.canvas().height()).arg(page.height())));
+            }
+        };
+        has_half();
+        page.canvas().add_regions(2);
+        QTRY_VERIFY_WITH_TIMEOUT(page.plan_timeline().data() != nullptr && !window.plans().is_busy(), patient_ms);
+        has_half();
+    }
+
     void a_new_document_plans_its_reductions() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

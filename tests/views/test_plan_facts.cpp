@@ -157,6 +157,41 @@ private Q_SLOTS:
             }
     }
 
+    /// The critical link's share stands on no node, though its line runs behind some, and above all of them.
+    void a_links_share_stands_on_no_node() {
+        auto w = window();
+        Experiment e;
+        for (int i = 0; i < 6; ++i) add_node(e, {60.0 * i, 0});
+        add_link(e, "node-1", "node-6");
+        add_link(e, "node-1", "node-2");
+        w->document().start_new(e);
+        auto& scene = w->design_page().canvas().scene_model();
+        int links = 0;
+        for (auto* item : scene.items()) {
+            if (item->type() != link_item) continue;
+            const auto* link = static_cast<const LinkItem*>(item);
+            ++links;
+            for (const double zoom : {0.5, 1.0, 2.0}) {
+                QRectF box({0, 0}, share_size("0 %") * share_scale(zoom));
+                box.moveCenter(link->share_place(zoom));
+                for (const auto& node : e.topology.nodes) {
+                    const QPointF at = scene.node(node.id)->pos();
+                    QVERIFY2(std::hypot(std::max(std::abs(box.center().x() - at.x()) - box.width() / 2, 0.0),
+                                        std::max(std::abs(box.center().y() - at.y()) - box.height() / 2, 0.0)) >
+                                 node_radius - 1,
+                             node.id.c_str());
+                }
+            }
+        }
+        QCOMPARE(links, 2);
+        double highest = 0, shares = 0;
+        for (auto* item : scene.items()) {
+            if (item->type() == node_item) highest = std::max(highest, item->zValue());
+            if (dynamic_cast<SharesItem*>(item) != nullptr) shares = item->zValue();
+        }
+        QVERIFY(shares > highest);
+    }
+
     /// The arrows of a way go round nodes and names, and their numbers stand on none of them.
     void a_way_leaves_names_readable() {
         auto w = window();

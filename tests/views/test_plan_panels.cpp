@@ -281,6 +281,8 @@ private Q_SLOTS:
             QVERIFY2(a.is_front != is_beaten, qPrintable(a.name));
             QVERIFY(page.plot().rect().contains(page.plot().place(a).toPoint()));
         }
+        QCOMPARE(page.plot().named().size(), plans.size());
+        QVERIFY2(page.findChild<QLabel*>()->text().contains("A click on a point"), "the table is away");
         const PricedPlan last = plans.back();
         QTest::mouseClick(&page.plot(), Qt::LeftButton, {}, page.plot().place(last).toPoint());
         QVERIFY(page.table().item(last.row, 0)->text().startsWith(QChar(0x2713)) ||
@@ -473,6 +475,8 @@ private Q_SLOTS:
         const auto plan_s = [&] { return w->plans().ready()->score.iteration_seconds; };
         w->design_page().bottom().setCurrentWidget(&page);
         QVERIFY(page.is_busy());
+        QTest::mouseClick(&page.button(), Qt::LeftButton);
+        QVERIFY2(page.is_busy(), "whoever presses that soon has read \"Plan with all\"");
         QVERIFY2(planned() == 1 && page.table().item(joint, 1)->text() == duration(plan_s()),
                  "the plan that is there already is not waited for");
         w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
@@ -490,8 +494,13 @@ private Q_SLOTS:
         QTRY_COMPARE(page.table().horizontalHeaderItem(2)->text(), QString("Gap"));
         QVERIFY(page.table().columnWidth(page.table().columnCount() - 1) >= 110);
         // What was stopped by hand stays stopped.
-        w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 10; });
+        w->document().edit("More", [](Experiment& e) {
+            e.pipeline.planner = "gpipe";
+            e.pipeline.plan_steps = 5'000'000;
+        });
         QTRY_VERIFY_WITH_TIMEOUT(page.is_busy(), patient_ms);
+        QTest::qWait(520);  // until the button has said "Stop" for long enough to be read
+        QVERIFY(page.is_busy());
         QTest::mouseClick(&page.button(), Qt::LeftButton);
         QVERIFY(!page.is_busy());
         w->design_page().bottom().setCurrentIndex(0);

@@ -8,6 +8,8 @@
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QListView>
+#include <QMenu>
+#include <QMenuBar>
 #include <QPushButton>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -82,6 +84,39 @@ private Q_SLOTS:
         QVERIFY(ask_for_file(nullptr, "Open", folder.path() + '/', "All files (*)").isEmpty());
         QVERIFY(listed);
         QCOMPARE(openings.names(), QStringList());
+    }
+
+    /// Few enough entries to be read, in groups; what is seen of the canvas stands under View.
+    void menus_are_short() {
+        QTemporaryDir folder;
+        auto w = shown_window(planners_, folder);
+        w->document().start_new(three_linked_nodes());
+        const auto menu = [&](const QString& name) -> QMenu* {
+            for (auto* action : w->menuBar()->actions())
+                if (action->text().remove('&') == name) return action->menu();
+            return nullptr;
+        };
+        const auto entry = [](const QMenu* of, const QString& words) -> QAction* {
+            for (auto* action : of->actions())
+                if (action->text() == words) return action;
+            return nullptr;
+        };
+        auto *edit = menu("Edit"), *view = menu("View");
+        const auto entries = edit->actions();
+        QVERIFY(std::count_if(entries.begin(), entries.end(), [](auto* one) { return !one->isSeparator(); }) <= 14);
+        QVERIFY(entry(view, "Fit everything") != nullptr && entry(edit, "Fit everything") == nullptr);
+        auto *lay_out = entry(edit, "Lay out"), *align = entry(edit, "Align");
+        QVERIFY(lay_out != nullptr && entry(lay_out->menu(), "Tidy up") != nullptr);
+        QVERIFY(align != nullptr && entry(align->menu(), "Align left") != nullptr);
+        Q_EMIT edit->aboutToShow();
+        QVERIFY(!align->isEnabled() && !entry(edit, "Link selected")->isEnabled());
+        Q_EMIT edit->aboutToHide();
+        QVERIFY2(entry(edit, "Link selected")->isEnabled(), "its key says what it needs");
+        w->selection().select({.nodes = {w->document().experiment().topology.nodes[0].id,
+                                         w->document().experiment().topology.nodes[1].id}});
+        Q_EMIT edit->aboutToShow();
+        QVERIFY(align->isEnabled() && entry(edit, "Link selected")->isEnabled());
+        Q_EMIT edit->aboutToHide();
     }
 
     /// An unknown key is of the file alone: saved without it, the experiment is planned; so is another that is equal.

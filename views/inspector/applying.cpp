@@ -219,10 +219,10 @@ std::map<std::string, QString> values_in_force(const Experiment& e, const Node& 
         {"price_per_hour", e.prices.node_hour > 0 ? QObject::tr("%1 (of all nodes)").arg(to_field(e.prices.node_hour))
                                                   : QObject::tr("none (default)")}};
     if (!node.memory_bytes)
-        values["memory_microbatches"] = QObject::tr("%1 (of the pipeline)").arg(e.pipeline.memory_microbatches);
+        values["memory_microbatches"] = QObject::tr("%1 (of pipeline)").arg(e.pipeline.memory_microbatches);
     else
         values["memory_microbatches"] =
-            has_errors ? QObject::tr("by its memory") : QObject::tr("%1 (by its memory)").arg(memory_limit(e, node));
+            has_errors ? QObject::tr("by memory") : QObject::tr("%1 (by memory)").arg(memory_limit(e, node));
     return values;
 }
 

@@ -28,7 +28,7 @@ const std::set<std::string>& seldom_fields();
 /// How many of these are not as in a new experiment.
 int seldom_set(const Pipeline& pipeline);
 
-/// What holds for a node where a field of it is not set, with where it comes from, by the field's key: "3 (of the
+/// What holds for a node where a field of it is not set, with where it comes from, by the field's key: "3 (of
 /// pipeline)". `has_errors`: nothing can be derived from the whole experiment.
 std::map<std::string, QString> values_in_force(const Experiment& e, const Node& node, bool has_errors);
 

@@ -20,9 +20,14 @@ std::pair<QString, double> read_in(const char* unit) {
     return is_bandwidth(unit) ? std::pair(QStringLiteral("bit/s"), 8.0) : std::pair(QString::fromUtf8(unit), 1.0);
 }
 
+/// A limit as it is read: with an SI prefix before a unit that has them, else in groups of three digits.
 QString with_unit(double value, const Info& info) {
     const auto [unit, factor] = read_in(info.unit);
-    const QString number = QString::number(value * factor, 'g', 9).remove('+');
+    const double said = value * factor;
+    if (has_unit_in_field(info.unit) && unit != QLatin1String("s") && said >= 1000)
+        return without_zeros(quantity(said, unit));
+    constexpr double most_grouped = 1e12;
+    QString number = said == std::floor(said) && std::abs(said) < most_grouped ? whole_number(said) : digits_of(said);
     return unit.isEmpty() ? number : number + QChar(0x2009) + unit;
 }
 
@@ -33,6 +38,17 @@ qsizetype factor_at(const QString& text) {
 }
 
 }  // namespace
+
+QString read_unit(const char* unit) { return read_in(unit).first; }
+
+QString digits_of(double value) {
+    constexpr double most_plain = 1e16;
+    char buffer[40];
+    const bool is_plain = value == std::floor(value) && std::abs(value) < most_plain;
+    const auto end = is_plain ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr
+                              : std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    return QString::fromLatin1(buffer, end - buffer).remove('+');
+}
 
 std::optional<double> read_factor(const QString& text) {
     const QString trimmed = text.trimmed();
@@ -76,12 +92,7 @@ bool has_unit_in_field(const char* unit) {
 }
 
 QString number_text(double value, const char* unit) {
-    const auto digits = [](double number) {
-        char buffer[40];
-        const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
-        return QString::fromLatin1(buffer, end - buffer);
-    };
-    if (!has_unit_in_field(unit)) return digits(value);
+    if (!has_unit_in_field(unit)) return digits_of(value);
     const auto [base, factor] = read_in(unit);
     const QString thin{QChar(0x2009)};
     const double said = value * factor;
@@ -92,10 +103,10 @@ QString number_text(double value, const char* unit) {
         // 0.058 s are 58 ms, though a thousand times 0.058 is not 58 to the bit.
         const double scaled = power > 0 ? said / std::pow(10.0, power)
                                         : QString::number(said * std::pow(10.0, -power), 'g', 15).toDouble();
-        const QString text = digits(scaled) + thin + QString::fromUtf8(prefix) + base;
+        const QString text = digits_of(scaled) + thin + QString::fromUtf8(prefix) + base;
         if (text.size() <= most_scaled && read_number(text, unit) == value) return text;
     }
-    return digits(said) + thin + base;  // eight times a number is exact
+    return digits_of(said) + thin + base;  // eight times a number is exact
 }
 
 QString short_text(const QString& text, const char* unit) {

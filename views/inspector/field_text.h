@@ -45,6 +45,10 @@ inline constexpr bool is_scaled<std::optional<T>> = is_number<T>;
 std::optional<double> read_number(const QString& text, const char* unit);
 /// "/2" is 0.5, "*1.5" is 1.5: what a value is to be multiplied by; nothing where the text is something else, or by 0.
 std::optional<double> read_factor(const QString& text);
+/// The unit in which people read what has this one in files: bit/s of B/s.
+QString read_unit(const char* unit);
+/// The fewest digits that are exactly that number, without an exponent up to 10^16.
+QString digits_of(double value);
 /// Whether a field says this unit itself, as bytes and seconds: "16 GB", "58 ms".
 bool has_unit_in_field(const char* unit);
 /// Plain digits; bytes, bandwidths and seconds with their unit, and an SI prefix where that is exact: "16 GB", "58 ms".
@@ -56,9 +60,7 @@ QString short_text(const QString& text, const char* unit);
 template <class T>
 requires is_number<T> QString to_field(T value, const Info& info = {}) {
     if (*info.unit != 0) return number_text(static_cast<double>(value), info.unit);
-    char buffer[40];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-    return QString::fromLatin1(buffer, end - buffer);
+    return digits_of(static_cast<double>(value));
 }
 
 inline QString to_field(const std::string& value, const Info& = {}) { return QString::fromStdString(value); }
@@ -98,7 +100,7 @@ template <class T>
 requires is_number<T> Read<T> read_field(const QString& text, const Info& info, T*) {
     if (const auto read = read_number(text, info.unit)) return checked_number<T>(*read, info);
     return {{},
-            *info.unit != 0 ? QObject::tr("\"%1\" is no number of %2").arg(text, QString::fromUtf8(info.unit))
+            *info.unit != 0 ? QObject::tr("\"%1\" is no number of %2").arg(text, read_unit(info.unit))
                             : QObject::tr("\"%1\" is no number").arg(text)};
 }
 

@@ -42,9 +42,9 @@ QString tip_of(const Info& info) {
     QString tip = QString::fromUtf8(info.doc);
     if (const QString limits = limits_text(info); !limits.isEmpty()) tip += '\n' + limits;
     if (*info.unit != 0)
-        tip += '\n' + (qstrcmp(info.unit, "s") == 0     ? QObject::tr("Read are also 20 ms, /2, *1.5")
-                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("Read are also 1 Gbit/s, 125 MB/s, /2, *1.5")
-                                                        : QObject::tr("Read are also 16 G, /2, *1.5"));
+        tip += '\n' + (qstrcmp(info.unit, "s") == 0     ? QObject::tr("May be typed as 20 ms, /2 or *1.5")
+                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("May be typed as 1 Gbit/s, 125 MB/s, /2 or *1.5")
+                                                        : QObject::tr("May be typed as 16 G, /2 or *1.5"));
     return tip;
 }
 
@@ -306,14 +306,24 @@ QLabel* FormRows::add_value(const QString& name, const QString& tip) {
     auto* value = new QLabel;
     value->setWordWrap(true);
     value->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    auto* title = new QLabel(name);
-    title->setMinimumHeight(size::row);
-    title->setFixedWidth(label_width());
-    for (auto* part : {title, value}) part->setToolTip(tip);
-    title->setBuddy(value);
-    value->setAccessibleName(name);
-    rows_->addRow(title, value);
+    rows_->addRow(title(name, tip, value), value);
     return value;
+}
+
+QLabel* FormRows::title(const QString& name, const QString& tip, QWidget* of) {
+    auto* label = new QLabel(name);
+    label->setMinimumHeight(size::row);
+    label->setFixedWidth(label_width());
+    label->setBuddy(of);
+    label->setToolTip(tip);
+    of->setToolTip(tip);
+    of->setAccessibleName(name);
+    return label;
+}
+
+void FormRows::add_row_above(const std::string& key, const QString& name, const QString& tip, QWidget* own) {
+    own->setProperty(help_property, tip);
+    rows_->insertRow(std::max(0, row_of(key)), title(name, tip, own), own);
 }
 
 void FormRows::set_row_visible(QWidget* value, bool on) {

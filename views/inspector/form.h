@@ -43,6 +43,8 @@ public:
     /// A row that cannot be edited, below the others; the label that has its value.
     QLabel* add_value(const QString& name, const QString& tip);
     void set_row_visible(QWidget* value, bool on);
+    /// A row of its own above that field's, with a name beside it.
+    void add_row_above(const std::string& key, const QString& name, const QString& tip, QWidget* own);
     /// Words under the row of that field, or under all rows.
     void add_note(QWidget* note, const std::string& below = {});
     /// What is wrong with values as they stand, by fields: said under each, whose edge shows it.
@@ -76,6 +78,7 @@ private:
     void add_fault_line(const char* key);
     QWidget* with_chooser(const char* key, QLineEdit* line);
     QWidget* label(const char* key, const Info& info, QWidget* editor);
+    QLabel* title(const QString& name, const QString& tip, QWidget* of);
     int label_width() const;
     void take_place_of(const std::string& key, QWidget* own);
     /// Of that field; -1: it has none.
@@ -235,22 +238,31 @@ private:
                 const auto choice = form.choices_.find(key);
                 const QStringList offered =
                     choice == form.choices_.end() ? QStringList{} : choice->second(form.document_.experiment());
-                const QString placeholder = IsOptional<Value>::value      ? QObject::tr("not set")
+                const QString placeholder = is_none(key)                  ? QObject::tr("none (default)")
+                                            : IsOptional<Value>::value    ? QObject::tr("not set")
                                             : IsList<Value>::value        ? QObject::tr("automatic")
                                             : offered.contains(QString{}) ? QObject::tr("none")
                                                                           : QString{};
                 form.add_text(
-                    key, info, text_of(value, info), placeholder,
+                    key, info, field_of(key, value, info), placeholder,
                     [f = &form, key, info](const QString& text) {
                         if constexpr (is_scaled<Value>)
                             if (const auto factor = read_factor(text))
                                 return f->template scale<Value>(key, *factor, info);
-                        auto read = read_field(text, info, static_cast<Value*>(nullptr));
+                        const QString number = is_none(key) && text.trimmed().isEmpty() ? QStringLiteral("0") : text;
+                        auto read = read_field(number, info, static_cast<Value*>(nullptr));
                         if (read.value) f->store(key, *read.value);
                         return read.fault;
                     },
                     offered);
             }
+        }
+        /// Prices and tokens of 0 are none, as where a field is not set.
+        static bool is_none(std::string_view key) { return key == "node_hour" || key == "gigabyte" || key == "tokens"; }
+        template <class Value>
+        static QString field_of(std::string_view key, const Value& value, const Info& info) {
+            const QString text = text_of(value, info);
+            return is_none(key) && text == QLatin1String("0") ? QString{} : text;
         }
         template <class Value>
         static QString text_of(const Value& value, const Info& info) {
@@ -273,7 +285,7 @@ private:
                 form.refresh(key, value);
             else if constexpr (std::is_enum_v<Value> || is_plain<Value> || IsOptional<Value>::value ||
                                IsList<Value>::value)
-                form.refresh(key, Build::text_of(value, info));
+                form.refresh(key, Build::field_of(key, value, info));
         }
     };
 

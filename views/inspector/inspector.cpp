@@ -7,6 +7,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QLineEdit>
+#include <QPointer>
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSignalBlocker>
@@ -207,7 +208,22 @@ void Inspector::show_help(const QWidget* focused) {
         words = at->property(FormRows::help_property).toString();
     help_->setText(words);
     place_help();
-    if (!words.isEmpty()) ensureWidgetVisible(const_cast<QWidget*>(focused), 0, size::gap);
+    if (words.isEmpty()) return;
+    // Once the strip has taken its room, and a section that opened with the field has its own.
+    QMetaObject::invokeMethod(
+        this,
+        [this, field = QPointer(const_cast<QWidget*>(focused))] {
+            if (field != nullptr && field->hasFocus() && widget()->isAncestorOf(field)) reveal(*field);
+        },
+        Qt::QueuedConnection);
+}
+
+void Inspector::reveal(const QWidget& field) {
+    if (widget()->layout() != nullptr) widget()->layout()->activate();
+    QCoreApplication::sendPostedEvents(this, QEvent::LayoutRequest);
+    const QRect box(field.mapTo(widget(), QPoint()), field.size());
+    ensureVisible(box.left(), box.top(), 0, size::gap);
+    ensureVisible(box.left(), box.bottom(), 0, size::gap);
 }
 
 void Inspector::place_help() {

@@ -99,6 +99,7 @@ private:
     QWidget* description();
     int lines_of_description() const;
     void show_memory(FormRows& form, const std::string& id);
+    void show_hardware(FormRows& form, const std::set<std::string>& ids);
     void show_values_in_force(FormRows& form, const std::set<std::string>& ids);
     void show_facts(const Selection& selected);
     void follow_fact(const QString& link);
@@ -107,6 +108,7 @@ private:
     void show_idle_row(FormRows& form, const std::string& id);
     void show_help(const QWidget* focused);
     void place_help();
+    void reveal(const QWidget& field);
     std::set<std::string> hidden(FormPart part, std::set<std::string> besides = {}) const;
     void show_costs();
     void show_constraints();

@@ -2,12 +2,16 @@
 // Properties of what is drawn: a node, a region, a link, or several of them.
 #include <algorithm>
 
+#include <QComboBox>
+#include <QSignalBlocker>
+
 #include "views/inspector/form.h"
 #include "views/inspector/inspector.h"
 #include "views/inspector/region_facts.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/topology/devices.h"
 #include "views/topology/edits.h"
 
 namespace skippipe {
@@ -40,6 +44,7 @@ void Inspector::show_node(const std::string& id) {
         new Form<Node>(document_, QStringLiteral("node/") + QString::fromStdString(id),
                        [id](auto& e) { return find_part(e.topology.nodes, [&](const Node& n) { return n.id == id; }); },
                        hidden(FormPart::node), {{"region", region_names}});
+    show_hardware(*form, {id});
     show_memory(*form, id);
     show_values_in_force(*form, {id});
     show_idle_row(*form, id);
@@ -81,6 +86,51 @@ void Inspector::show_memory(FormRows& form, const std::string& id) {
     connect(this, &Inspector::stages_shown, panel, say);
     form.add_note(panel, "memory_bytes");
     say();
+}
+
+/// Whose makers' figures the nodes have; one that is chosen gives them its own, for the experiment's model.
+void Inspector::show_hardware(FormRows& form, const std::set<std::string>& ids) {
+    auto* box = new QComboBox;
+    box->setObjectName("node_hardware");
+    box->setMinimumContentsLength(8);
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->addItem(tr("own figures"));
+    for (const auto& device : devices()) box->addItem(QString::fromUtf8(device.name));
+    auto* words =
+        words_label(tr("No device's speed: what a new node has. Choose its hardware, or measure it"), "small");
+    words->setObjectName("made_up_words");
+    const auto follow = [this, ids, box, words] {
+        const Experiment& e = document_.experiment();
+        std::set<const Device*> found;
+        bool is_made_up = e.topology.measured_at.empty();
+        for (const auto& node : e.topology.nodes) {
+            if (!ids.contains(node.id)) continue;
+            found.insert(device_of(node, e.model));
+            is_made_up = is_made_up && node.seconds_per_sample_per_block == Node{}.seconds_per_sample_per_block;
+        }
+        const Device* one = found.size() == 1 ? *found.begin() : nullptr;
+        const QSignalBlocker quiet(box);
+        box->setCurrentIndex(found.size() > 1 ? -1 : one == nullptr ? 0 : box->findText(QString::fromUtf8(one->name)));
+        if (found.size() > 1) box->setPlaceholderText(tr("mixed"));
+        words->setVisible(is_made_up && one == nullptr);
+        for (int i = 1; i < box->count(); ++i)
+            if (const Device* device = find_device(box->itemText(i).toStdString()))
+                box->setItemData(i, device_words(*device, e.model), Qt::ToolTipRole);
+    };
+    connect(&document_, &Document::changed, box, follow);
+    connect(box, &QComboBox::activated, this, [this, ids, box, follow](int index) {
+        const Device* device = index > 0 ? find_device(box->itemText(index).toStdString()) : nullptr;
+        if (device == nullptr) return follow();
+        document_.edit(tr("Make it %1").arg(QString::fromUtf8(device->name)), [&](Experiment& e) {
+            for (auto& node : e.topology.nodes)
+                if (ids.contains(node.id)) make_device(node, *device, e.model);
+        });
+    });
+    form.add_note(words, "seconds_per_sample_per_block");
+    form.add_row_above(
+        "seconds_per_sample_per_block", tr("Hardware"),
+        tr("Gives it a device's speed, by its maker's figures and the experiment's model, and its memory"), box);
+    follow();
 }
 
 /// Of several nodes what holds for all of them.
@@ -193,6 +243,7 @@ void Inspector::show_many() {
         };
         auto* form =
             new Form<Node>(document_, "nodes", nodes, hidden(FormPart::node, {"id"}), {{"region", region_names}});
+        show_hardware(*form, s.nodes);
         show_values_in_force(*form, s.nodes);
         section(tr("Nodes"), form);
     }

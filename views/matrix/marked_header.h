@@ -2,6 +2,7 @@
 #pragma once
 #include <QHeaderView>
 #include <QPainter>
+#include <QStyleOption>
 
 #include "views/theme/theme.h"
 
@@ -19,6 +20,16 @@ public:
     }
 
 protected:
+    static constexpr int padding = 6;  ///< pixels beside a head's words: the style sheet's of narrow tables
+    /// Each line of a head across is cut by itself, where its column is narrow.
+    void initStyleOptionForIndex(QStyleOptionHeader* option, int section) const override {
+        QHeaderView::initStyleOptionForIndex(option, section);
+        if (orientation() != Qt::Horizontal) return;
+        QStringList lines = option->text.split('\n');
+        for (auto& line : lines)
+            line = option->fontMetrics.elidedText(line, Qt::ElideRight, sectionSize(section) - 2 * padding);
+        option->text = lines.join('\n');
+    }
     void paintSection(QPainter* painter, const QRect& rect, int section) const override {
         painter->save();
         QHeaderView::paintSection(painter, rect, section);

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <QAction>
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QMimeData>
 #include <QPainter>
 #include <QStyledItemDelegate>
 #include <QToolButton>
@@ -25,7 +27,8 @@ namespace skippipe {
 namespace {
 
 constexpr int most_named_outliers = 2;
-constexpr int least_cell = 56, most_cell = 120;  ///< pixels across
+constexpr const char* cells_mime = "application/x-skippipe-cells";
+constexpr int least_cell = 40, most_cell = 120;  ///< pixels across
 
 QString cell_text(double value, MatrixShows shows) {
     const bool rate = shows == MatrixShows::bandwidth || shows == MatrixShows::connection;
@@ -48,6 +51,15 @@ MatrixUnit unit_of(std::vector<double> values, bool is_rate) {
     if (typical <= 0) return units[1];
     const auto fits = std::find_if(units.begin(), units.end(), [&](const auto& unit) { return typical >= unit.size; });
     return fits == units.end() ? units.back() : *fits;
+}
+
+/// Pixels of a cell in which its figure is whole.
+int width_of(const QTableView& table, const QModelIndex& cell) {
+    QStyleOptionViewItem option;
+    option.initFrom(&table);
+    option.widget = &table;
+    option.font = table.font();
+    return table.itemDelegate()->sizeHint(option, cell).width();
 }
 
 /// Grounds of cells, which the style sheet would leave out.
@@ -201,13 +213,16 @@ bool MatrixModel::setData(const QModelIndex& index, const QVariant& value, int r
     if (role != Qt::EditRole || !index.isValid()) return false;
     const QString text = value.toString().trimmed();
     if (text == data(index, Qt::EditRole).toString()) return false;
-    bool is_bare = false;
-    text.toDouble(&is_bare);
-    put_text(text.isEmpty() ? QStringLiteral("–") : is_bare ? text + ' ' + unit_.name : text, index);
+    put_text(text.isEmpty() ? QStringLiteral("–") : text, index);
     return true;
 }
 
-QString MatrixModel::text_of(const QModelIndexList& cells) const {
+QString MatrixModel::text_of(const QModelIndexList& cells, bool names_unit) const {
+    constexpr int exact = 15;  // digits, of which a product by the unit's size keeps all
+    const auto figure_of = [&](double v) {
+        return names_unit ? to_field(v) + ' ' + QString::fromUtf8(matrix_info(shows_).unit)
+                          : QString::number(v / unit_.size, 'g', exact);
+    };
     if (cells.isEmpty()) return {};
     int top = rowCount(), left = columnCount(), bottom = -1, right = -1;
     for (const auto& cell : cells) {
@@ -218,9 +233,8 @@ QString MatrixModel::text_of(const QModelIndexList& cells) const {
     for (int row = top; row <= bottom; ++row) {
         QStringList line;
         for (int column = left; column <= right; ++column) {
-            // Plain numbers in base units: what every program reads.
             const double v = value(row, column);
-            line << (v >= 0 && cells.contains(index(row, column)) ? to_field(v) : QString{});
+            line << (v >= 0 && cells.contains(index(row, column)) ? figure_of(v) : QString{});
         }
         lines << line.join('\t');
     }
@@ -248,7 +262,10 @@ void MatrixModel::put_text(const QString& text, const QModelIndex& first) {
                 return Q_EMIT refused(place + tr("there is no such pair; nothing was put in"));
             std::optional<double> value;
             if (cell != QStringLiteral("–") && cell != QStringLiteral("-")) {
-                const auto read = read_field(cell, info, static_cast<double*>(nullptr));
+                bool is_bare = false;
+                cell.toDouble(&is_bare);
+                const auto read =
+                    read_field(is_bare ? cell + ' ' + unit_.name : cell, info, static_cast<double*>(nullptr));
                 if (!read.value) return Q_EMIT refused(place + read.fault + tr("; nothing was put in"));
                 value = *read.value;
             }
@@ -282,6 +299,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     table_->setHorizontalHeader(new MarkedHeader(Qt::Horizontal));
     table_->setVerticalHeader(new MarkedHeader(Qt::Vertical));
     make_plain(*table_, tr("Matrix of links"));
+    table_->setProperty("role", "narrow");  // as many columns as can be are seen
     table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                             QAbstractItemView::AnyKeyPressed);
     table_->setSelectionBehavior(QAbstractItemView::SelectItems);
@@ -297,6 +315,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
         reveal_selected();
     });
     table_->setModel(model_);
+    table_->viewport()->installEventFilter(this);
     auto* cells = new HeatCells(table_);
     table_->setItemDelegate(cells);
     shows_->setObjectName("matrix_shows");
@@ -364,7 +383,12 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
 }
 
 void MatrixPanel::copy() {
-    QGuiApplication::clipboard()->setText(model_->text_of(table_->selectionModel()->selectedIndexes()));
+    // For other programs plain numbers; here, where another unit may be shown by then, each with its own.
+    const auto cells = table_->selectionModel()->selectedIndexes();
+    auto* copied = new QMimeData;
+    copied->setText(model_->text_of(cells));
+    copied->setData(cells_mime, model_->text_of(cells, true).toUtf8());
+    QGuiApplication::clipboard()->setMimeData(copied);
 }
 
 void MatrixPanel::paste() {
@@ -373,7 +397,10 @@ void MatrixPanel::paste() {
         if (!first.isValid() || cell.row() < first.row() ||
             (cell.row() == first.row() && cell.column() < first.column()))
             first = cell;
-    model_->put_text(QGuiApplication::clipboard()->text(), first);
+    const auto* copied = QGuiApplication::clipboard()->mimeData();
+    const bool is_ours = copied != nullptr && copied->hasFormat(cells_mime);
+    model_->put_text(is_ours ? QString::fromUtf8(copied->data(cells_mime)) : QGuiApplication::clipboard()->text(),
+                     first);
 }
 
 void MatrixPanel::showEvent(QShowEvent* event) {
@@ -416,11 +443,8 @@ void MatrixPanel::follow() {
 /// How cells are filled, and which are far from all others.
 QString MatrixPanel::words_on_cells() const {
     if (model_->rowCount() == 0) return tr("Latency and bandwidth of every pair appear here once there are nodes");
-    const bool is_rate = model_->shows() == MatrixShows::bandwidth || model_->shows() == MatrixShows::connection;
-    const QString typed = model_->unit().name, pasted = is_rate ? QStringLiteral("B/s") : QStringLiteral("s");
     const QString filled =
-        typed == pasted ? tr("Figures are %1 unless they name another unit").arg(typed)
-                        : tr("Typed figures are %1, pasted ones %2, unless they name another unit").arg(typed, pasted);
+        tr("Figures, typed or pasted, are %1 unless they name another unit").arg(model_->unit().name);
     QString text =
         model_->shows() == MatrixShows::hop ? tr("Hop times replace the links. %1").arg(filled)
         : model_->shows() == MatrixShows::connection
@@ -451,23 +475,39 @@ void MatrixPanel::show_next_far() {
     table_->setFocus();
 }
 
-/// As wide as the longest value needs, unless drawn by hand; what is far off may be cut, its tip has it.
+/// As wide as heads and values need, unless drawn by hand; narrower down to the values where all columns have room
+/// then, else as many as do, none of them cut. What is far off may be cut, its tip has it.
 void MatrixPanel::fit_columns() {
     const QFontMetrics font(table_->font());
-    int wide = least_cell;
+    int widest = -1, heads = 0;
+    QModelIndex longest;
     for (int row = 0; row < std::min(model_->rowCount(), 64); ++row)
         for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
             if (const QModelIndex cell = model_->index(row, column); !model_->is_far(cell))
-                wide = std::max(wide, font.horizontalAdvance(cell.data().toString()) + 2 * size::gap);
+                if (const int wide = font.horizontalAdvance(cell.data().toString()); wide > widest)
+                    widest = wide, longest = cell;
+    const int figures = std::max(least_cell, longest.isValid() ? width_of(*table_, longest) : 0);
     for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
         for (const auto& line : model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().split('\n'))
-            wide = std::max(wide, font.horizontalAdvance(line) + 2 * size::gap);
-    auto& heads = *table_->horizontalHeader();
-    heads.setDefaultSectionSize(std::min(wide, most_cell));
+            heads = std::max(heads, font.horizontalAdvance(line) + 2 * size::gap);
+    const int need = std::min(std::max(figures, heads), most_cell), room = table_->viewport()->width();
+    const int shown = std::clamp(room / figures, 1, std::max(1, model_->columnCount()));
+    auto& head = *table_->horizontalHeader();
+    head.setMinimumSectionSize(std::min(least_cell, figures));
+    head.setDefaultSectionSize(std::min(need, std::max(figures, room / shown)));
     if (drawn_widths_.empty()) return;
     for (int column = 0; column < model_->columnCount(); ++column)
         if (const auto drawn = drawn_widths_.find(model_->column_end(column).id); drawn != drawn_widths_.end())
-            heads.resizeSection(column, drawn->second);
+            head.resizeSection(column, drawn->second);
+}
+
+/// Columns follow the room that cells have.
+bool MatrixPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == table_->viewport() && event->type() == QEvent::Resize && !std::exchange(is_fitting_, true)) {
+        fit_columns();
+        is_fitting_ = false;
+    }
+    return QWidget::eventFilter(watched, event);
 }
 
 }  // namespace skippipe

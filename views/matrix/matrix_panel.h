@@ -63,9 +63,11 @@ public:
     /// Cells far from the rest, row by row, in each from left to right.
     const std::vector<QModelIndex>& outliers() const { return outliers_; }
     bool is_far(const QModelIndex& cell) const { return std::binary_search(outliers_.begin(), outliers_.end(), cell); }
-    /// Rows of cells with tabs between, as spreadsheets take them.
-    QString text_of(const QModelIndexList& cells) const;
-    /// Puts such a text in, its first cell at `first`; all of it or nothing, as one edit.
+    /// Rows of cells with tabs between, as spreadsheets take them: figures in the unit that is shown, or in files' own
+    /// with its name.
+    QString text_of(const QModelIndexList& cells, bool names_unit = false) const;
+    /// Puts such a text in, its first cell at `first`; all of it or nothing, as one edit. Figures without a unit are in
+    /// the one that is shown.
     void put_text(const QString& text, const QModelIndex& first);
     /// Removes the links of these cells.
     void clear_cells(const QModelIndexList& cells);
@@ -119,6 +121,7 @@ Q_SIGNALS:
 
 protected:
     void showEvent(QShowEvent*) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void reveal_selected();

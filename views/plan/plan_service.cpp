@@ -48,6 +48,9 @@ std::shared_ptr<const TimelineData> lanes_of(const Problem& problem, const Plan&
                                              const IdleReport& idle) {
     auto lanes = std::make_shared<TimelineData>();
     lanes->set_lanes(problem.node_ids);
+    for (std::size_t stage = 0; stage < plan.stages.size(); ++stage)  // of who executes nothing, too
+        for (const NodeIndex node : plan.stages[stage])
+            lanes->set_stage(static_cast<int>(node), static_cast<int>(stage));
     lanes->name_time("One iteration");
     lanes->set_reductions(planned_reductions(problem, plan));
     for (std::size_t i = 0; i < timeline.spans.size(); ++i)

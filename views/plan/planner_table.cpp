@@ -104,7 +104,11 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     both->addWidget(table_, 3);
     both->addWidget(plot_, 2);
     column->addLayout(both, 1);
-    connect(button_, &QPushButton::clicked, this, [this] { busy_ ? stop() : start(); });
+    connect(button_, &QPushButton::clicked, this, [this] {
+        constexpr int unread_ms = 500;  // it was pressed for what it said before it began by itself
+        if (busy_ && began_by_itself_.isValid() && began_by_itself_.elapsed() < unread_ms) return;
+        busy_ ? stop() : start();
+    });
     connect(&document, &Document::changed, this, &PlannerTable::follow);
     const auto choose = [this](int chosen) {
         const auto* item = table_->item(chosen, planner_column);
@@ -165,10 +169,12 @@ void PlannerTable::show_words() {
             QString::fromStdString(planners_.find(item->data(Qt::UserRole).toString().toStdString())->description());
         item->setToolTip(is_used ? tr("%1\nThe experiment uses it").arg(about) : about);
     }
-    words_->setText(busy_      ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
-                    : !key_    ? tr("Every planner's plan, one after the other")
-                    : is_old() ? tr("Of the experiment before the last edit; a click on a row uses its planner")
-                               : tr("A click on a row uses its planner; each is above its own bound"));
+    const QString clicked = table_->isHidden() ? tr("point") : tr("row");
+    words_->setText(busy_   ? tr("%1 of %2 have planned").arg(done_).arg(table_->rowCount())
+                    : !key_ ? tr("Every planner's plan, one after the other")
+                    : is_old()
+                        ? tr("Of the experiment before the last edit; a click on a %1 uses its planner").arg(clicked)
+                        : tr("A click on a %1 uses its planner; each is above its own bound").arg(clicked));
 }
 
 bool PlannerTable::is_old() const { return key_ && *key_ != planned_key(document_.experiment()); }
@@ -195,6 +201,7 @@ void PlannerTable::stop() {
 
 void PlannerTable::start() {
     stop();
+    began_by_itself_.invalidate();
     const Experiment experiment = document_.experiment();
     key_ = planned_key(experiment);
     const int serial = ++serial_;
@@ -289,6 +296,7 @@ void PlannerTable::share_room() {
     plot_button_->setVisible(has_plot_ && is_narrow);
     plot_->setVisible(has_plot_ && (!is_narrow || plot_button_->isChecked()));
     table_->setVisible(!is_narrow || plot_->isHidden());
+    show_words();
 }
 
 void PlannerTable::showEvent(QShowEvent* event) {
@@ -298,7 +306,9 @@ void PlannerTable::showEvent(QShowEvent* event) {
 
 /// Who looks elsewhere asks nothing, and what was asked, or stopped by hand, is not asked again.
 void PlannerTable::ask_if_seen() {
-    if (isVisible() && shown_ && !busy_ && (!key_ || is_old())) start();
+    if (!isVisible() || !shown_ || busy_ || (key_ && !is_old())) return;
+    start();
+    began_by_itself_.start();
 }
 
 void PlannerTable::show_plan(std::shared_ptr<const PlanOutcome> shown) {

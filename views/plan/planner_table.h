@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QPushButton>
 #include <QTableWidget>
@@ -77,6 +78,7 @@ private:
     QLabel* words_;
     QThreadPool pool_;
     std::stop_source stop_;
+    QElapsedTimer began_by_itself_;             ///< since nobody pressed the button; invalid: somebody did
     std::optional<Experiment> key_;             ///< of what was planned
     std::shared_ptr<const PlanOutcome> shown_;  ///< of the experiment as it is; null: there is none yet
     int serial_ = 0, done_ = 0;

@@ -67,24 +67,10 @@ void PricePlot::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(t.line, 1));
     painter.drawLine(in.bottomLeft(), in.bottomRight());
     painter.drawLine(in.bottomLeft(), in.topLeft());
+    draw_times(painter);
     painter.setPen(t.text_2);
-    const auto ends = [&](double value, double x) {
-        painter.drawText(QRectF(x - 40, in.bottom() + 2, 80, 14), Qt::AlignCenter, duration(value));
-    };
-    ends(plans_.front().iteration_s, place(plans_.front()).x());
-    if (place(plans_.back()).x() - place(plans_.front()).x() > 70)
-        ends(plans_.back().iteration_s, place(plans_.back()).x());
     painter.drawText(QRectF(in.left(), in.bottom() + 16, in.width(), 14), Qt::AlignCenter, tr("Iteration"));
-    double low = plans_.front().price, high = low;
-    for (const auto& plan : plans_) low = std::min(low, plan.price), high = std::max(high, plan.price);
-    const auto level = [&](double price) {
-        PricedPlan at = plans_.front();
-        at.price = price;
-        painter.drawText(QRectF(0, place(at).y() - 7, room_left - 6, 14), Qt::AlignRight | Qt::AlignVCenter,
-                         three_digits(price));
-    };
-    level(low);
-    if (high > low) level(high);
+    draw_prices(painter);
     painter.save();
     painter.translate(2, in.center().y());
     painter.rotate(-90);
@@ -104,25 +90,75 @@ void PricePlot::paintEvent(QPaintEvent*) {
     }
 }
 
-/// Those on the front first; others, paler, where they cover no name and no dot.
+/// Round times, as far apart as their words need.
+void PricePlot::draw_times(QPainter& painter) const {
+    constexpr double apart = 84;
+    const Extent all = times();
+    const QRectF in = field();
+    const double step = nice_step_beside((all.high - all.low) * apart / std::max(apart, in.width()), all.high);
+    for (double at = std::ceil(all.low / step) * step; at <= all.high; at += step) {
+        const double x = in.left() + (at - all.low) / (all.high - all.low) * in.width();
+        painter.setPen(QPen(theme().line, 1));
+        painter.drawLine(QPointF(x, in.bottom()), QPointF(x, in.bottom() + 3));
+        painter.setPen(theme().text_2);
+        painter.drawText(QRectF(x - apart / 2, in.bottom() + 2, apart, 14), Qt::AlignCenter,
+                         tick_beside(at, step, all.high));
+    }
+}
+
+void PricePlot::draw_prices(QPainter& painter) const {
+    constexpr double apart = 26;
+    const Extent all = prices();
+    const QRectF in = field();
+    const double step = nice_step((all.high - all.low) * apart / std::max(apart, in.height()));
+    for (double at = std::ceil(all.low / step) * step; at <= all.high; at += step) {
+        const double y = in.bottom() - (at - all.low) / (all.high - all.low) * in.height();
+        painter.setPen(QPen(theme().line, 1));
+        painter.drawLine(QPointF(in.left() - 3, y), QPointF(in.left(), y));
+        painter.setPen(theme().text_2);
+        painter.drawText(QRectF(0, y - 7, room_left - 6, 14), Qt::AlignRight | Qt::AlignVCenter,
+                         number_tick(at, step, all.high));
+    }
+}
+
+/// Each beside its dot, where it covers no name and no dot; those on the front first, beside theirs whatever they
+/// cover.
 void PricePlot::draw_names(QPainter& painter) const {
+    for (const auto& [plan, box] : named()) {
+        painter.setPen(plan->is_front ? theme().text : theme().text_2);
+        painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(plan->name, Qt::ElideRight, static_cast<int>(box.width())));
+    }
+}
+
+std::vector<std::pair<const PricedPlan*, QRectF>> PricePlot::named() const {
+    constexpr double high = 16, beside = dot_radius + 3;
+    const QFontMetrics font(small_font());
     std::vector<QRectF> taken;
     for (const auto& plan : plans_)
         taken.push_back(QRectF(-dot_radius, -dot_radius, 2 * dot_radius, 2 * dot_radius).translated(place(plan)));
+    std::vector<std::pair<const PricedPlan*, QRectF>> names;
     for (const bool is_front : {true, false})
         for (const auto& plan : plans_) {
             if (plan.is_front != is_front) continue;
-            const QPointF at = place(plan) + QPointF(dot_radius + 3, -8);
-            const QString name =
-                painter.fontMetrics().elidedText(plan.name, Qt::ElideRight, static_cast<int>(width() - at.x()));
-            const QRectF words(at, QSizeF(painter.fontMetrics().horizontalAdvance(name) + 1, 16));
-            const bool covers =
-                std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(words); });
-            if (covers && !is_front) continue;
-            taken.push_back(words);
-            painter.setPen(is_front ? theme().text : theme().text_2);
-            painter.drawText(words, Qt::AlignLeft | Qt::AlignVCenter, name);
+            const QPointF at = place(plan);
+            const double wide = font.horizontalAdvance(plan.name) + 1;
+            std::vector<QRectF> boxes{
+                {at.x() + beside, at.y() - high / 2, std::min(wide, width() - at.x() - beside), high}};
+            for (const double line : {0.0, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0})
+                for (const double x : {at.x() + beside, at.x() - beside - wide, at.x() - wide / 2})
+                    boxes.emplace_back(x, at.y() + line * high - high / 2, wide, high);
+            const auto is_free = [&](const QRectF& box) {
+                return QRectF(rect()).contains(box) && box.bottom() <= field().bottom() &&
+                       std::none_of(taken.begin(), taken.end(),
+                                    [&](const QRectF& other) { return other.intersects(box); });
+            };
+            const auto free = std::find_if(boxes.begin(), boxes.end(), is_free);
+            if (free == boxes.end() && !is_front) continue;
+            names.emplace_back(&plan, free == boxes.end() ? boxes.front() : *free);
+            taken.push_back(names.back().second);
         }
+    return names;
 }
 
 const PricedPlan* PricePlot::plan_at(QPointF at) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <utility>
 #include <vector>
 
 #include <QString>
@@ -24,6 +25,8 @@ public:
     void show_plans(std::vector<PricedPlan> plans);
     const std::vector<PricedPlan>& plans() const { return plans_; }
     QPointF place(const PricedPlan& plan) const;
+    /// Plans whose names have room, with where these stand.
+    std::vector<std::pair<const PricedPlan*, QRectF>> named() const;
     QSize sizeHint() const override { return {280, 160}; }
 
 Q_SIGNALS:
@@ -43,6 +46,8 @@ private:
     Extent prices() const;
     QRectF field() const;
     void draw_names(QPainter& painter) const;
+    void draw_times(QPainter& painter) const;
+    void draw_prices(QPainter& painter) const;
 
     std::vector<PricedPlan> plans_;
 };

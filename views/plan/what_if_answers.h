@@ -14,6 +14,7 @@ namespace skippipe {
 struct WhatIfAnswer {
     double seconds = -1;    ///< 0: there is no plan, negative: not planned yet
     bool is_whole = false;  ///< by the search that an edit would start; else by a short one: it takes at most so long
+    QString why{};          ///< there is no plan
     bool is_planned() const { return seconds >= 0; }
     bool has_plan() const { return seconds > 0; }
 };

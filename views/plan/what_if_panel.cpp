@@ -121,6 +121,11 @@ void WhatIfPanel::follow() {
     const QSignalBlocker quiet(box_);
     box_->clear();
     for (const auto& question : all_) box_->addItem(question.words);
+    if (!all_.empty() &&
+        selection_.now().nodes.size() + selection_.now().links.size() + selection_.now().regions.size() == 0) {
+        box_->addItem(tr("More: select a node, link or region"));
+        box_->setItemData(box_->count() - 1, 0, Qt::UserRole - 1);  // it is no question: nobody can choose it
+    }
     // What was asked about a thing is asked about the next that is selected.
     const int same = box_->findText(before);
     box_->setCurrentIndex(same >= 0 ? same : all_.size() > 1 ? 1 : 0);
@@ -247,7 +252,8 @@ void WhatIfPanel::say() {
     const double now_s =
         now == question.values.end() ? 0 : answers_[static_cast<std::size_t>(now - question.values.begin())].seconds;
     words_->setText(!answer.is_planned() ? tr("%1: not planned yet").arg(value)
-                    : !answer.has_plan() ? tr("%1: there is no plan").arg(value)
+                    : !answer.has_plan() ? answer.why.isEmpty() ? tr("%1: there is no plan").arg(value)
+                                                                : tr("%1: no plan, %2").arg(value, answer.why)
                     : now_s > 0 && now_s != answer.seconds
                         ? tr("%1: %2, %3 against now")
                               .arg(value, time_words(answer, curve_->most_s()), change(answer.seconds / now_s - 1))

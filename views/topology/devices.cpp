@@ -59,4 +59,14 @@ void make_device(Node& node, const Device& device, const ModelSpec& model) {
     node.memory_microbatches.reset();
 }
 
+const Device* device_of(const Node& node, const ModelSpec& model) {
+    const auto it = std::find_if(all_devices.begin(), all_devices.end(), [&](const Device& device) {
+        Node made = node;
+        make_device(made, device, model);
+        return made.seconds_per_sample_per_block == node.seconds_per_sample_per_block &&
+               made.memory_bytes == node.memory_bytes;
+    });
+    return it == all_devices.end() ? nullptr : &*it;
+}
+
 }  // namespace skippipe

@@ -30,6 +30,8 @@ const Device* find_device(const std::string& name);
 double seconds_per_sample_per_block(const Device& device, const ModelSpec& model);
 /// Peak, memory and what follows from them for this model, in words.
 QString device_words(const Device& device, const ModelSpec& model);
+/// The device whose figures the node has, for this model; null: none.
+const Device* device_of(const Node& node, const ModelSpec& model);
 /// Makes a node one of these: speed for the experiment's model, and memory.
 void make_device(Node& node, const Device& device, const ModelSpec& model);
 

@@ -152,7 +152,9 @@ void FirstSteps::show_broken(const Document& document) {
     const QString what = without_keys(QString::fromStdString(first->what));
     // Of a text that is no JSON, where it stands says more than of what it is.
     const QString place = what.startsWith(QStringLiteral("line ")) ? QString{} : place_words(first->pointer);
-    QStringList lines{place.isEmpty() || what.contains(place) ? capitalised(what) : tr("%1: %2").arg(place, what)};
+    QStringList lines{!place.isEmpty() && what.startsWith(place) ? what
+                      : place.isEmpty() || what.contains(place)  ? capitalised(what)
+                                                                 : tr("%1: %2").arg(place, what)};
     if (!first->remedy.empty()) lines << capitalised(without_keys(QString::fromStdString(first->remedy)));
     lines << tr("Or draw another network here: the file stays as it is until you save");
     broken_words_->setText(lines.join('\n'));

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double least_text_zoom = 0.5;  // below it, words shrink with the rest
 constexpr double share_height = 14, share_pad = 5;
+constexpr double refused = 1e6;  // of a place on a node, as an area: any other place goes before it
 
 }  // namespace
 
@@ -60,7 +61,8 @@ QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& 
             if (node == nullptr || !node->isVisible()) continue;
             const QRectF disc(node->pos() - QPointF(node_radius, node_radius),
                               QSizeF(2 * node_radius, 2 * node_radius));
-            covered += (node == own ? 0 : area_of(box & disc)) + area_of(box & node->name_box(zoom));
+            const double hidden = node == own ? 0 : area_of(box & disc);
+            covered += hidden + (hidden > 0 ? refused : 0) + area_of(box & node->name_box(zoom));
         }
         if (covered < least) best = at, least = covered;
         if (covered == 0) break;

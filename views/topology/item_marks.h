@@ -25,8 +25,8 @@ double share_scale(double zoom);
 QSizeF share_size(const QString& words);
 /// A share on a dark ground: "13 %", in the same size whatever the zoom.
 void draw_share(QPainter* painter, QPointF at, const QString& words);
-/// The first of these places, in scene coordinates, at which a box of that size covers the least of nodes, of names and
-/// of what links are drawn from, where the canvas is magnified by `zoom`; the disc of `own` it may cover.
+/// The first of these places, in scene coordinates, at which a box of that size covers no node and, of names and of
+/// what links are drawn from, the least, where the canvas is magnified by `zoom`; the disc of `own` it may cover.
 QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF size, double zoom,
                        const QGraphicsItem* own = nullptr);
 /// In the painter's brush, at the end of a line that comes at that angle.

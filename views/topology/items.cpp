@@ -20,6 +20,9 @@ constexpr double pale_share = 0.35;
 constexpr double thin_strength = 0.4, apart_share = 0.5, beneath_share = 0.35;
 constexpr double least_bridge = 24, least_gap = 8;
 constexpr double share_edge = 2;         // between a share and what it must not touch
+constexpr double marked_width = 2.5;     // pixels of a line that is selected or critical
+constexpr double least_marked_line = 8;  // pixels of a link below which nothing of it is seen that a share could be of
+constexpr double beside_line = 4;        // between a line and a share beside it
 constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
 constexpr double beside_middle[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74};  // of a line, the middle first
 constexpr double ring_gap = 2, ring_width = 3;                                 // of what is selected
@@ -191,7 +194,12 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
         const double out = node_radius * 0.75 + badge_radius * (failure_mark_scale(painter) - 1) * 0.9;
         draw_failure_mark(painter, {-out, -out});
     }
-    if (critical_share > 0 && is_close(painter)) draw_share(painter, share_place(zoom), whole_percent(critical_share));
+}
+
+void NodeItem::paint_share(QPainter* painter) const {
+    const double zoom = painter->worldTransform().m11();
+    if (critical_share > 0 && is_close(painter))
+        draw_share(painter, pos() + share_place(zoom), whole_percent(critical_share));
 }
 
 /// Above the rings or at their sides, beside the marks that may stand there, where it covers no name.
@@ -313,7 +321,7 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                           : critical         ? t.text
                           : hovered          ? t.text_2
                                              : calm;
-    QPen pen(colour, std::max(look.width, isSelected() || critical ? 2.5 : fault_level > 0 ? 2.0 : 0.0));
+    QPen pen(colour, std::max(look.width, isSelected() || critical ? marked_width : fault_level > 0 ? 2.0 : 0.0));
     pen.setCosmetic(true);
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);
@@ -328,16 +336,69 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     const QPointF aside(fails && fault_level > 0 ? badge_radius + 1 : 0, 0);
     if (fault_level > 0) draw_badge(painter, line_.center() + aside, fault_level);
     if (fails) draw_failure_mark(painter, line_.center() - aside);
+}
+
+void LinkItem::paint_share(QPainter* painter) const {
     const bool has_marks = fault_level > 0 || fails || isSelected() || hovered;  // its words say the share too
-    if (critical && !has_marks && line_.length() * painter->worldTransform().m11() >= least_share_line)
-        draw_share(painter, share_place(painter->worldTransform().m11()), whole_percent(critical_share));
+    if (!critical || has_marks || line_.isNull()) return;
+    const double zoom = painter->worldTransform().m11();
+    paint_over_nodes(painter);
+    if (line_.length() * zoom >= least_marked_line)
+        draw_share(painter, share_place(zoom), whole_percent(critical_share));
+}
+
+/// Where the line runs behind nodes, which it does not lead to, it is seen through them.
+void LinkItem::paint_over_nodes(QPainter* painter) const {
+    constexpr double seen_through = 0.55;
+    QPainterPath discs;
+    for (const auto* item : scene()->items(shape(), Qt::IntersectsItemShape))
+        if (item->type() == node_item && item != from_ && item != to_ && item->isVisible())
+            discs.addEllipse(item->pos(), node_radius, node_radius);
+    if (discs.isEmpty()) return;
+    painter->save();
+    painter->setClipPath(discs, Qt::IntersectClip);
+    painter->setOpacity(seen_through);
+    QPen pen(theme().text, marked_width);
+    pen.setCosmetic(true);
+    painter->setPen(pen);
+    painter->drawLine(line_);
+    painter->restore();
 }
 
 QPointF LinkItem::share_place(double zoom) const {
     std::vector<QPointF> places;
-    for (const double share : beside_middle) places.push_back(line_.pointAt(share));
     const QSizeF box = share_size(whole_percent(critical_share)) * share_scale(zoom);
+    if (line_.length() * zoom >= least_share_line)
+        for (const double share : beside_middle) places.push_back(line_.pointAt(share));
+    // A short line is seen beside its share, as is one whose middle lies on nodes.
+    const QPointF across = QPointF(-line_.dy(), line_.dx()) / line_.length();
+    const double away = std::abs(across.x()) * box.width() / 2 + std::abs(across.y()) * box.height() / 2 + beside_line;
+    for (const double out : {away, away + box.height(), away + 2 * box.height()})
+        for (const double share : {0.5, 0.34, 0.66})
+            for (const double side : {-1.0, 1.0}) places.push_back(line_.pointAt(share) + side * out * across);
     return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom);
+}
+
+QRectF SharesItem::boundingRect() const { return bounds_; }
+
+void SharesItem::show_things(const NodeItem* node, const LinkItem* link) {
+    node_ = node;
+    link_ = link;
+    follow();
+}
+
+void SharesItem::follow() {
+    prepareGeometryChange();
+    bounds_ = {};
+    if (node_ != nullptr) bounds_ |= node_->sceneBoundingRect();
+    if (link_ != nullptr)
+        bounds_ |= link_->sceneBoundingRect().adjusted(-share_room, -share_room, share_room, share_room);
+    update();
+}
+
+void SharesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    if (link_ != nullptr && link_->isVisible()) link_->paint_share(painter);
+    if (node_ != nullptr && node_->isVisible()) node_->paint_share(painter);
 }
 
 }  // namespace skippipe

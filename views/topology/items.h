@@ -53,6 +53,8 @@ public:
     QRectF far_name_box(FarName side, double zoom) const;
     /// The middle of its share of the critical path, from its own middle.
     QPointF share_place(double zoom) const;
+    /// Draws it, in the scene's coordinates; nothing where it has none.
+    void paint_share(QPainter* painter) const;
     void set_far_name(FarName side, double zoom);
     FarName far_name() const { return far_name_; }
 
@@ -105,6 +107,9 @@ public:
     void follow_ends();
     /// The middle of its share of the critical path: near its own middle, where it covers no name.
     QPointF share_place(double zoom) const;
+    /// Draws it, and the line through the nodes that lie on it, above all of them; nothing where it has none, or where
+    /// its words say so.
+    void paint_share(QPainter* painter) const;
     /// Beneath the regions' areas, which it may cross, where it joins two of them and nothing marks it.
     void settle_depth();
 
@@ -117,6 +122,7 @@ public:
     int fault_level = 0;
     double width = 1;           ///< pixels, by its bandwidth
     QString words;              ///< latency and bandwidth
+    QString name;               ///< its ends
     bool hovered = false;       ///< the mouse is on it: its words are shown
     bool critical = false;      ///< the plan's end waits for it the longest
     double critical_share = 0;  ///< of the critical path that is spent on it
@@ -127,12 +133,33 @@ public:
     bool beneath = false;       ///< a run's traffic is drawn over it
 
 private:
+    void paint_over_nodes(QPainter* painter) const;
     LinkKey key_;
     QGraphicsItem *from_, *to_;
     bool both_ways_;
     QLineF line_;
     double end_room_ = 0;  ///< from the line's end to where what it leads to begins
     bool joins_edges_ = false;
+};
+
+/// The shares of what is critical, above all nodes.
+class SharesItem final : public QGraphicsItem {
+public:
+    SharesItem() {
+        setZValue(3);
+        setAcceptedMouseButtons(Qt::NoButton);
+    }
+    QRectF boundingRect() const override;
+    QPainterPath shape() const override { return {}; }
+    void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
+    /// They live as long as they are shown; null: none.
+    void show_things(const NodeItem* node, const LinkItem* link);
+    void follow();
+
+private:
+    const NodeItem* node_ = nullptr;
+    const LinkItem* link_ = nullptr;
+    QRectF bounds_;
 };
 
 /// The soft area behind the nodes of a region: their convex hull with a margin; its position is their middle.

@@ -32,7 +32,8 @@ QString link_name(const Link& link) {
 }
 
 QString link_words(const Link& link) {
-    return QObject::tr("%1, %2").arg(duration(link.latency_s), quantity(8 * link.bandwidth_bytes_per_s, "bit/s"));
+    return QObject::tr("%1, %2").arg(without_zeros(duration(link.latency_s)),
+                                     without_zeros(quantity(8 * link.bandwidth_bytes_per_s, "bit/s")));
 }
 
 QString critical_words(double share) {
@@ -100,7 +101,8 @@ QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
 }
 
 QString LinkWordsItem::words_of(const LinkItem& link) {
-    return link.critical ? link.words + '\n' + critical_words(link.critical_share) : link.words;
+    const QString words = link.hovered ? link.name + '\n' + link.words : link.words;
+    return link.critical ? words + '\n' + critical_words(link.critical_share) : words;
 }
 
 void LinkWordsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {

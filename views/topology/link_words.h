@@ -21,7 +21,7 @@ QString critical_words(double share);
 /// The same of a node.
 QString critical_node_words(double share);
 
-/// What links say of themselves, near their middles: the one under the mouse and the selected ones.
+/// What links say of themselves, near their middles: the one under the mouse, with its ends, and the selected ones.
 class LinkWordsItem final : public QGraphicsItem {
 public:
     LinkWordsItem();
@@ -34,9 +34,9 @@ public:
     const std::vector<const LinkItem*>& links() const { return links_; }
     /// What the words of one of them take of the scene, where the canvas is magnified by `zoom`.
     QRectF box_of(const LinkItem& link, double zoom) const;
+    static QString words_of(const LinkItem& link);
 
 private:
-    static QString words_of(const LinkItem& link);
     std::vector<const LinkItem*> links_;
     QRectF bounds_;
 };

@@ -27,6 +27,7 @@ double presence_among(std::size_t links) { return std::clamp(std::sqrt(24.0 / st
 void show_figures(LinkItem& item, const Link& link) {
     item.width = link_width(link.bandwidth_bytes_per_s);
     item.words = link_words(link);
+    item.name = link_name(link);
     item.update();
 }
 
@@ -122,6 +123,7 @@ void TopologyScene::rebuild() {
         addItem(link);
     }
     addItem(link_words_ = new LinkWordsItem);
+    addItem(shares_ = new SharesItem);
     addItem(way_ = new PathItem);
     addItem(reduction_ = new ReductionItem);
     addItem(traffic_ = new TrafficItem);
@@ -169,6 +171,7 @@ void TopologyScene::move_to_document() {
     way_->follow_nodes();
     reduction_->follow_nodes();
     link_words_->follow_links();
+    shares_->follow();
     setSceneRect(sceneRect() |
                  itemsBoundingRect().adjusted(-400, -400, 400, 400));  // only grows: what is seen stays in its place
 }
@@ -441,10 +444,11 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         const bool is_told = std::find(told.begin(), told.end(), &link) != told.end();
         for (const auto& l : e.topology.links)
             if (l.from == key.from && l.to == key.to)
-                lines << link_name(l) << (is_told ? QString{} : ::skippipe::link_words(l))
-                      << (link.critical ? critical_words(link.critical_share) +
-                                              tr("; the end of the iteration waits for it the longest")
-                                        : QString{})
+                lines << (is_told && link.hovered ? QString{} : link_name(l))
+                      << (is_told ? QString{} : ::skippipe::link_words(l))
+                      << (link.critical && !is_told ? critical_words(link.critical_share) +
+                                                          tr("; the end of the iteration waits for it the longest")
+                                                    : QString{})
                       << failure_lines(failures_of_link(e, l));
         lines.removeAll(QString{});
     } else if (item->type() == region_item) {

@@ -173,6 +173,7 @@ private:
     double zoom_ = 1;
 
     LinkWordsItem* link_words_ = nullptr;
+    SharesItem* shares_ = nullptr;
     CriticalThings critical_;
     LinkItem* hovered_ = nullptr;
     RegionItem* hovered_region_ = nullptr;  ///< folded, its name in sight

@@ -64,6 +64,7 @@ void TopologyScene::show_folded() {
     way_->follow_nodes();
     reduction_->follow_nodes();
     link_words_->follow_links();
+    shares_->follow();
     place_traffic();
     show_selection();
 }

@@ -160,11 +160,18 @@ void TopologyScene::show_critical(CriticalThings critical) {
 }
 
 void TopologyScene::mark_critical() {
-    for (auto& [id, item] : nodes_) item->critical_share = id == critical_.node ? critical_.node_share : 0;
+    const NodeItem* marked = nullptr;
+    const LinkItem* marked_link = nullptr;
+    for (auto& [id, item] : nodes_) {
+        item->critical_share = id == critical_.node ? critical_.node_share : 0;
+        if (item->critical_share > 0) marked = item;
+    }
     for (auto* link : links_) {
         link->critical = link->key() == critical_.link;
         link->critical_share = link->critical ? critical_.link_share : 0;
+        if (link->critical) marked_link = link;
     }
+    shares_->show_things(marked, marked_link);
 }
 
 /// Of the one under the mouse, and on the canvas of those selected: beside a run's map a panel tells more of them.

@@ -101,6 +101,7 @@ void TopologyScene::drag_nodes(QPointF to, bool snap) {
     way_->follow_nodes();
     reduction_->follow_nodes();
     link_words_->follow_links();
+    shares_->follow();
 }
 
 std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
@@ -120,7 +121,7 @@ std::vector<QGraphicsItem*> TopologyScene::moving_items() const {
         found.insert(node->links.begin(), node->links.end());
         if (node->region != nullptr) add_region(node->region);
     }
-    found.insert({way_, reduction_, link_words_});
+    found.insert({way_, reduction_, link_words_, shares_});
     std::vector<QGraphicsItem*> moving(found.begin(), found.end());
     std::stable_sort(moving.begin(), moving.end(),
                      [](const auto* a, const auto* b) { return a->zValue() < b->zValue(); });

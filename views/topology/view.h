@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <map>
+
 #include <QGraphicsView>
 #include <QPixmap>
 #include <QThreadPool>
@@ -18,6 +20,9 @@ class Document;
 class MiniMap;
 struct Device;
 
+/// What the canvas's actions are about, as menus group them.
+enum class CanvasActions { see, add, join, copy, lay_out, align };
+
 /// The canvas: zoom at the cursor, pan, and the actions of the editor.
 class TopologyView : public QGraphicsView {
     Q_OBJECT
@@ -32,6 +37,9 @@ public:
     const TopologyScene& scene_model() const { return scene_; }
     /// What the words about the selected stage's reduction took of the view when it was drawn; empty: there were none.
     QRect reduction_words_box() const { return words_box_; }
+    /// In the order of menus; those that a canvas has which is only looked at are what is seen.
+    QList<QAction*> actions_of(CanvasActions kind) const;
+    QStringList names_of(CanvasActions kind) const;
     /// Everything in sight.
     void fit();
     /// The way of the selected microbatch; everything where none is selected.
@@ -112,11 +120,13 @@ private:
     bool sees_all() const;
     void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
     void take_layout(const Topology& of, const std::vector<Point>& places);
-    void add_node_at(QPointF place, const Device* device = nullptr);
+    void add_node_at(QPointF place);
+    std::string region_under(QPointF place) const;
     void fill_region(const std::string& id);
     void reveal_added();
     void add_node_in(Point at, const std::string& region, const Device* device);
     std::string region_of_selection() const;
+    Point free_place_round(QPointF middle, double apart) const;
     Point free_place() const;
     Point free_region_place() const;
     void add_region_of(const std::set<std::string>& nodes);
@@ -136,6 +146,7 @@ private:
     Document& document_;
     SelectionModel& selection_;
     TopologyScene scene_;
+    std::map<CanvasActions, QList<QAction*>> actions_of_;
     MiniMap* map_ = nullptr;
     QPushButton* hops_ = nullptr;  ///< says why nodes have no links, and leads to their hop times; of an editor
     QTimer sharp_again_;

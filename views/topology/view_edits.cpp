@@ -31,35 +31,44 @@ constexpr double node_room = 64;
 /// From a new region's middle to what is there: both may grow by a ring of nodes and do not touch.
 constexpr double region_room = 270;
 constexpr int nodes_of_first_region = 3;
+
+Point on_grid(QPointF at) { return {std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid}; }
 }  // namespace
 
 void TopologyView::make_actions() {
-    const auto add = [this](const QString& text, const QKeySequence& keys, auto member) {
+    auto kind = CanvasActions::see;
+    const auto add = [this, &kind](const QString& text, const QKeySequence& keys, auto member) {
         auto* action = new QAction(text, this);
         action->setShortcut(keys);
         action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
         action->setProperty("group", tr("Canvas"));
         connect(action, &QAction::triggered, this, member);
         addAction(action);
+        actions_of_[kind].push_back(action);
     };
     add(tr("Fit everything"), QKeySequence(Qt::Key_Home), &TopologyView::fit);
     add(tr("Centre the selection"), QKeySequence(Qt::Key_F), &TopologyView::center_selection);
     add(tr("Reduction of the stage"), QKeySequence(Qt::Key_G), [this] { scene_.toggle_reduction(); });
     add(tr("Fold or unfold regions"), QKeySequence(Qt::Key_X), &TopologyView::fold_selected);
     if (!scene_.is_editable()) return;
+    kind = CanvasActions::add;
     add(tr("Add node"), QKeySequence(Qt::Key_N), &TopologyView::add_node_here);
     add(tr("Add region"), QKeySequence(Qt::Key_R), &TopologyView::add_region_here);
+    kind = CanvasActions::join;
     add(tr("Link selected"), QKeySequence(Qt::Key_L), &TopologyView::link_selected);
     add(tr("Group in a region"), QKeySequence(Qt::CTRL | Qt::Key_G), &TopologyView::group_selected);
+    kind = CanvasActions::copy;
     add(tr("Copy"), QKeySequence::Copy, &TopologyView::copy);
     add(tr("Paste"), QKeySequence::Paste, &TopologyView::paste);
     add(tr("Duplicate"), QKeySequence(Qt::CTRL | Qt::Key_D), &TopologyView::duplicate);
     add(tr("Delete"), QKeySequence(Qt::Key_Delete), &TopologyView::remove);
     add(tr("Select everything"), QKeySequence::SelectAll, [this] { scene_.select_everything(); });
+    kind = CanvasActions::lay_out;
     add(tr("Tidy up"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T), &TopologyView::tidy_up);
     add(tr("Lay out on the world map"), {}, &TopologyView::lay_out_on_map);
     add(tr("Lay out by stage"), {}, &TopologyView::lay_out_by_stage);
     add(tr("Lay out by Graphviz"), {}, &TopologyView::lay_out_by_graphviz);
+    kind = CanvasActions::align;
     add(tr("Align left"), {}, [this] { align_selected(Align::left); });
     add(tr("Align right"), {}, [this] { align_selected(Align::right); });
     add(tr("Align top"), {}, [this] { align_selected(Align::top); });
@@ -68,6 +77,17 @@ void TopologyView::make_actions() {
     add(tr("Align in a row"), {}, [this] { align_selected(Align::middle); });
     add(tr("Distribute across"), {}, [this] { distribute_selected(true); });
     add(tr("Distribute down"), {}, [this] { distribute_selected(false); });
+}
+
+QStringList TopologyView::names_of(CanvasActions kind) const {
+    QStringList names;
+    for (const auto* action : actions_of(kind)) names << action->text();
+    return names;
+}
+
+QList<QAction*> TopologyView::actions_of(CanvasActions kind) const {
+    const auto found = actions_of_.find(kind);
+    return found == actions_of_.end() ? QList<QAction*>{} : found->second;
 }
 
 void TopologyView::make_first_steps() {
@@ -139,10 +159,11 @@ void TopologyView::reveal_added() {
     fit();
 }
 
-void TopologyView::add_node_at(QPointF place, const Device* device) {
-    const Point at{std::round(place.x() / grid) * grid, std::round(place.y() / grid) * grid};
+void TopologyView::add_node_at(QPointF place) { add_node_in(on_grid(place), region_under(place), nullptr); }
+
+std::string TopologyView::region_under(QPointF place) const {
     const RegionItem* under = scene_.region_at(place);
-    add_node_in(at, under == nullptr ? std::string{} : under->id(), device);
+    return under == nullptr ? std::string{} : under->id();
 }
 
 void TopologyView::add_node_in(Point at, const std::string& region, const Device* device) {
@@ -168,21 +189,25 @@ std::string TopologyView::region_of_selection() const {
     return regions.size() == 1 ? *regions.begin() : std::string{};
 }
 
-/// The first free spot on a widening ring round the middle of the selected region, or of what is seen, so that several
-/// in a row do not lie on each other.
-Point TopologyView::free_place() const {
-    const RegionItem* region = scene_.region(region_of_selection());
-    const QPointF middle = region != nullptr ? region->pos() : mapToScene(viewport()->rect().center());
+/// The middle itself, or the first spot on rings round it, so far apart, that has room for a node beside all others.
+Point TopologyView::free_place_round(QPointF middle, double apart) const {
+    constexpr double furthest = 3200;
     const auto places = node_places(document_.experiment());
-    for (int ring = 0; ring < 40; ++ring)
+    for (int ring = 0; ring * apart < furthest; ++ring)
         for (int step = 0; step < std::max(1, 6 * ring); ++step) {
             const double angle = 6.283185307179586 * step / std::max(1, 6 * ring);
-            const QPointF at = middle + ring * 80.0 * QPointF(std::cos(angle), std::sin(angle));
+            const QPointF at = middle + ring * apart * QPointF(std::cos(angle), std::sin(angle));
             if (std::none_of(places.begin(), places.end(),
                              [&](Point p) { return std::hypot(p.x - at.x(), p.y - at.y()) < node_room; }))
-                return {std::round(at.x() / grid) * grid, std::round(at.y() / grid) * grid};
+                return on_grid(at);
         }
     return {middle.x(), middle.y()};
+}
+
+/// Near the middle of the selected region, or of what is seen: several in a row do not lie on each other.
+Point TopologyView::free_place() const {
+    const RegionItem* region = scene_.region(region_of_selection());
+    return free_place_round(region != nullptr ? region->pos() : mapToScene(viewport()->rect().center()), 80);
 }
 
 void TopologyView::add_node_here() {
@@ -210,7 +235,9 @@ void TopologyView::dropEvent(QDropEvent* event) {
     const auto* device = find_device(event->mimeData()->data(device_mime).toStdString());
     if (device == nullptr) return event->ignore();
     event->acceptProposedAction();
-    add_node_at(mapToScene(event->position().toPoint()), device);
+    // Dropped on a node or its name it comes to lie beside it.
+    const QPointF at = mapToScene(event->position().toPoint());
+    add_node_in(free_place_round(at, grid), region_under(at), device);
     setFocus();
 }
 

@@ -8,7 +8,9 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QPushButton>
+#include <QSignalBlocker>
 #include <QSplitter>
+#include <QTabBar>
 #include <QVBoxLayout>
 
 #include "core/analysis/reductions.h"
@@ -24,7 +26,7 @@ namespace {
 
 constexpr int narrow_inspector = 304;                   ///< pixels
 constexpr int usual_rows = 720, usual_bottom = 348;     ///< pixels of both rows, and of what is below the canvas
-constexpr int tools_width = 152, usual_columns = 1216;  ///< pixels of the palette, and of all three columns
+constexpr int tools_width = 158, usual_columns = 1216;  ///< pixels of the palette, and of all three columns
 constexpr double bottom_share = 0.4;                    ///< of what a larger window has more
 
 /// Of the page: a narrow one needs its room for the canvas, and on a wide one names and values need not be cut.
@@ -33,6 +35,14 @@ int inspector_width(int page) {
     constexpr double share = 0.1;  // of what a wider page has more
     if (page < narrow_page) return narrow;
     return std::min(most, usual + static_cast<int>(share * std::max(0, page - usual_page)));
+}
+
+/// In which all lanes have their names, with a line more of figures; 0: there are no lanes.
+int height_for_names(PlanArea& plan) {
+    const auto& timeline = plan.timeline();
+    if (timeline.data() == nullptr || timeline.data()->lanes().empty()) return 0;
+    const int others = plan.height() - timeline.height() - plan.axis().height();
+    return others + size::row + timeline.height_for_least_lanes() + plan.axis().minimumSizeHint().height();
 }
 
 }  // namespace
@@ -94,6 +104,10 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(&plans, &PlanService::explained, this, &DesignPage::show_critical);
     connect(&plans, &PlanService::busy_changed, this, &DesignPage::show_critical);
     connect(&document, &Document::faults_changed, this, &DesignPage::show_problems);
+    connect(&document, &Document::replaced, this, [this, &plans] {  // the first plan's lanes have their names
+        connect(&plans, &PlanService::planned, this, &DesignPage::fit_rows,
+                static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::SingleShotConnection));
+    });
     connect(problems_, &QListWidget::currentRowChanged, this, &DesignPage::show_remedies);
     connect(problems_, &ProblemList::chosen, this, [this](const Selection& subject, const QString& pointer) {
         selection_.select(subject);
@@ -211,7 +225,13 @@ void DesignPage::fit_rows() {
         rows_->setProperty(fits_by_itself, false);
     if (!rows_->property(fits_by_itself).toBool()) return;
     fitted_all_ = all;
-    fitted_bottom_ = usual_bottom + static_cast<int>(bottom_share * std::max(0, all - usual_rows));
+    const int most = usual_bottom + static_cast<int>(bottom_share * std::max(0, all - usual_rows));
+    // What is drawn comes first: below its tabs the canvas has half of the height, unless lanes need it for their
+    // names.
+    const auto* tabs = static_cast<const QTabWidget*>(rows_->widget(0));
+    const int canvas = (height() + 1) / 2 + tabs->tabBar()->sizeHint().height();
+    const int lanes = bottom_->tabBar()->sizeHint().height() + height_for_names(*plan_);
+    fitted_bottom_ = std::min(most, std::max({all - canvas, lanes, bottom_->minimumSizeHint().height()}));
     rows_->setSizes({all - fitted_bottom_, fitted_bottom_});
 }
 
@@ -307,10 +327,7 @@ void DesignPage::show_problems() {
     const Faults faults = problems_->faults();
     plan_->show_remedies(faults.empty() ? nullptr : &faults.front());
     if (faults != shown_faults_) {
-        shown_faults_ = faults;
-        problems_->show_faults(faults);
-        problems_->setCurrentRow(0);
-        show_remedies();
+        show_faults(faults);
     }
     // An empty canvas is a beginning.
     const auto& topology = document_.experiment().topology;
@@ -318,6 +335,22 @@ void DesignPage::show_problems() {
     bottom_->setTabText(1, begins ? tr("Problems") : tr("Problems (%1)").arg(faults.size()));
     bottom_->setTabIcon(1, badge_icon(begins || faults.empty() ? 0 : has_errors(faults) ? 2 : 1));
     show_ways_on();
+}
+
+/// The problem at hand stays so while it is there: every plan fills the list anew.
+void DesignPage::show_faults(const Faults& faults) {
+    const int row = problems_->currentRow();
+    const Fault at_hand = row >= 0 && row < static_cast<int>(shown_faults_.size())
+                              ? shown_faults_[static_cast<std::size_t>(row)]
+                              : Fault{};
+    const auto again = std::find_if(faults.begin(), faults.end(), [&](const Fault& one) {
+        return one.pointer == at_hand.pointer && one.what == at_hand.what;
+    });
+    shown_faults_ = faults;
+    const QSignalBlocker quiet(problems_);
+    problems_->show_faults(faults);
+    problems_->setCurrentRow(again == faults.end() ? 0 : static_cast<int>(again - faults.begin()));
+    show_remedies();
 }
 
 /// Of the problem at hand.
@@ -382,12 +415,9 @@ void DesignPage::fill_menu(const Selection& subject, QMenu& menu) {
     if (things == 0)
         groups = {{tr("Add node"), tr("Add region"), tr("Paste"), tr("Select everything")},
                   {tr("Fit everything"), tr("Fold or unfold regions")},
-                  {tr("Tidy up"), tr("Lay out on the world map"), tr("Lay out by stage"), tr("Lay out by Graphviz")}};
+                  canvas_->names_of(CanvasActions::lay_out)};
     else if (things > 1)
-        groups = {{tr("Link selected"), tr("Group in a region")},
-                  edits,
-                  {tr("Align left"), tr("Align right"), tr("Align top"), tr("Align bottom"), tr("Align in a column"),
-                   tr("Align in a row"), tr("Distribute across"), tr("Distribute down")}};
+        groups = {{tr("Link selected"), tr("Group in a region")}, edits, canvas_->names_of(CanvasActions::align)};
     else if (subject.nodes.empty() && subject.regions.empty())
         groups = {{tr("Delete")}};
     else

@@ -76,6 +76,7 @@ private:
     void show_iteration(const PlanOutcome& shown, bool is_pale);
     void show_idle(const PlanOutcome* outcome);
     void show_problems();
+    void show_faults(const Faults& faults);
     void show_remedies();
     std::array<EmptyNote*, 4> notes();
     void show_ways_on();

@@ -127,6 +127,7 @@ private:
     void make_export_menu(QMenu& file);
     void ask_curve_file(const CurvePanel& curves, CurveFormat format);
     void write_picture(const QString& file, std::function<QByteArray()> make);
+    void add_canvas_actions(QMenu& edit);
     void make_theme_menu(QMenu& view);
     void make_recent_menu(QMenu& file);
     void remember_file(const std::filesystem::path& file);

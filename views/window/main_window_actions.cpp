@@ -59,14 +59,14 @@ void MainWindow::make_actions() {
         edit->addAction(action);
         addAction(action);
     }
-    edit->addSeparator();
-    // The canvas's own actions work where it has the focus; the menu only makes them findable.
-    for (auto* action : design_->canvas().actions()) edit->addAction(action);
+    add_canvas_actions(*edit);
 
     auto* view = menuBar()->addMenu(tr("&View"));
     add_action(*view, tr("Design"), QKeySequence(Qt::CTRL | Qt::Key_1), [this] { show_workspace(design); });
     add_action(*view, tr("Watch"), QKeySequence(Qt::CTRL | Qt::Key_2), [this] { show_workspace(watch); });
     add_action(*view, tr("Compare"), QKeySequence(Qt::CTRL | Qt::Key_3), [this] { show_workspace(compare); });
+    view->addSeparator();
+    view->addActions(design_->canvas().actions_of(CanvasActions::see));
     view->addSeparator();
     make_theme_menu(*view);
     auto* run = menuBar()->addMenu(tr("&Run"));
@@ -102,6 +102,33 @@ void MainWindow::make_actions() {
     design_->canvas().addAction(find);
     design_->addAction(find);  // wherever in Design the keys are
     add_action(*help, tr("Keys…"), QKeySequence(Qt::Key_Question), [this] { show_cheat_sheet(); });
+}
+
+/// The canvas's own actions work where it has the focus; the menu only makes them findable. What needs two things is
+/// pale while fewer are selected; its key says so itself.
+void MainWindow::add_canvas_actions(QMenu& edit) {
+    const auto& canvas = design_->canvas();
+    for (const auto kind : {CanvasActions::add, CanvasActions::join, CanvasActions::copy}) {
+        edit.addSeparator();
+        edit.addActions(canvas.actions_of(kind));
+    }
+    edit.addSeparator();
+    edit.addMenu(tr("Lay out"))->addActions(canvas.actions_of(CanvasActions::lay_out));
+    auto* align = edit.addMenu(tr("Align"));
+    align->addActions(canvas.actions_of(CanvasActions::align));
+    const auto joins = canvas.actions_of(CanvasActions::join);
+    connect(&edit, &QMenu::aboutToShow, this, [this, align, joins] {
+        const Selection& s = selection_.now();
+        std::set<std::string> nodes = s.nodes;
+        for (const auto& node : document_.experiment().topology.nodes)
+            if (s.regions.contains(node.region)) nodes.insert(node.id);
+        align->setEnabled(nodes.size() > 1);
+        joins.front()->setEnabled(s.nodes.size() > 1 || s.regions.size() > 1);
+        joins.back()->setEnabled(!s.nodes.empty());
+    });
+    connect(&edit, &QMenu::aboutToHide, this, [joins] {
+        for (auto* action : joins) action->setEnabled(true);
+    });
 }
 
 /// Every action that can be done now.

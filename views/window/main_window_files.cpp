@@ -133,10 +133,12 @@ bool MainWindow::save_as() {
 
 bool MainWindow::may_lose_document() {
     if (!document_.is_modified()) return true;
-    const auto answer =
-        QMessageBox::warning(this, tr("Unsaved changes"),
-                             tr("\"%1\" has unsaved changes").arg(QString::fromStdString(document_.experiment().name)),
-                             QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    // Without the style's own picture, which is of no theme.
+    QMessageBox box(QMessageBox::NoIcon, tr("Unsaved changes"),
+                    tr("\"%1\" has unsaved changes").arg(QString::fromStdString(document_.experiment().name)),
+                    QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    box.setDefaultButton(QMessageBox::Save);
+    const auto answer = box.exec();
     return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
 }
 
@@ -170,8 +172,8 @@ bool MainWindow::may_leave_run() {
     if (run == nullptr || settings_file_.isEmpty() ||
         QSettings(settings_file_, QSettings::IniFormat).value("leave_runs").toBool())
         return true;
-    QMessageBox box(QMessageBox::Information, tr("A run goes on"),
-                    tr("Run %1 continues in the background").arg(run->id), QMessageBox::Cancel, this);
+    QMessageBox box(QMessageBox::NoIcon, tr("A run goes on"), tr("Run %1 continues in the background").arg(run->id),
+                    QMessageBox::Cancel, this);
     box.setInformativeText(tr("Open the window again to find it, or stop it now"));
     auto* leave = box.addButton(tr("Close, let it run"), QMessageBox::AcceptRole);
     auto* stop = box.addButton(tr("Stop it and close"), QMessageBox::DestructiveRole);

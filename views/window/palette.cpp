@@ -52,6 +52,12 @@ protected:
         if (!items.isEmpty()) data->setData(TopologyView::device_mime, items.front()->text().toUtf8());
         return data;
     }
+    /// What was dropped is on the canvas: nothing is chosen here any longer.
+    void startDrag(Qt::DropActions actions) override {
+        QListWidget::startDrag(actions);
+        clearSelection();
+        setCurrentItem(nullptr);
+    }
     bool viewportEvent(QEvent* event) override {
         // What a device gives depends on the experiment's model as it is now.
         if (event->type() == QEvent::ToolTip)
@@ -70,12 +76,16 @@ private:
 
 Palette::Palette(const Document& document, TopologyView& canvas, QWidget* parent)
     : QWidget(parent), document_(document), canvas_(canvas) {
-    setMinimumWidth(148);
+    setMinimumWidth(158);  // figures of hardware are whole beside its scroll bar
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(size::gap, size::gap, size::gap, size::gap);
     column->setSpacing(size::unit);
     add_heading(tr("Add"));
-    auto* node = add_button(tr("Node"), tr("A machine that holds one stage (N, or double-click the canvas)"));
+    auto* node = add_button(
+        tr("Node"),
+        tr("A machine that holds one stage (N, or double-click the canvas). It is as quick as the node added "
+           "last, the first of them 55 ms a sample and block, which nobody measured: its form "
+           "makes it a device"));
     node->setObjectName("add_node");
     auto* region =
         add_button(tr("Region"), tr("A place whose nodes share links; takes selected nodes in that stand in none (R)"));
@@ -188,7 +198,7 @@ void Palette::add_shapes(QMenu& menu) {
     auto* numbers = new QWidgetAction(&menu);
     numbers->setDefaultWidget(box);
     menu.addAction(numbers);
-    const std::pair<QString, Shape> shapes[] = {{tr("Ring of so many"), Shape::ring},
+    const std::pair<QString, Shape> shapes[] = {{tr("Ring"), Shape::ring},
                                                 {tr("Star of homes"), Shape::star},
                                                 {tr("Two data centres"), Shape::two_data_centres},
                                                 {tr("Random regions"), Shape::random}};

@@ -112,6 +112,7 @@ QString fault_place(const Fault& fault, const Document& document) { return subje
 
 QString fault_words(const Fault& fault, const Document& document) {
     const QString subject = fault_place(fault, document), what = without_keys(QString::fromStdString(fault.what));
+    if (!subject.isEmpty() && what.startsWith(subject)) return what;  // a name stays as it is written
     if (subject.isEmpty() || what.contains(subject)) return capitalised(what);
     return QObject::tr("%1: %2").arg(subject, what);
 }

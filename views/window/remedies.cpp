@@ -64,6 +64,8 @@ std::vector<Remedy> tried(std::vector<Remedy>& all, const Fault& fault, const Ex
     return found;
 }
 
+QString remove_words(const std::string& id) { return QObject::tr("Remove %1").arg(QString::fromStdString(id)); }
+
 /// Of all links between nodes, or of all between regions: those that this one is one of.
 double median_of_like(const Topology& t, const Link& link, double Link::*value) {
     const auto joins_regions = [&](const Link& one) {
@@ -118,8 +120,7 @@ void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experime
                                for (const auto& n : x.topology.nodes) others.push_back(n.id);
                                for (const auto& other : others) add_link(x, id, other);
                            }});
-        all.push_back({QObject::tr("Remove %1").arg(QString::fromStdString(id)),
-                       [id](Experiment& x) { remove_selected(x, {.nodes = {id}}); }});
+        all.push_back({remove_words(id), [id](Experiment& x) { remove_selected(x, {.nodes = {id}}); }});
     }
     for (const auto& link : subject.links) add_for_link_value(all, fault, e, link);
     if (!subject.links.empty())
@@ -152,13 +153,15 @@ void add_for_links(std::vector<Remedy>& all, const Fault& fault, const Experimen
 
 void add_for_pipeline(std::vector<Remedy>& all, const Experiment& e) {
     const int nodes = static_cast<int>(e.topology.nodes.size());
-    for (int stages = std::min(nodes, most_stages_tried); stages >= 2; --stages)
+    for (int stages = std::min(nodes, most_stages_tried); stages >= 2; --stages) {
+        if (stages == e.pipeline.stages) continue;
         all.push_back({QObject::tr("Use %1 stages").arg(stages), [stages](Experiment& x) {
                            x.pipeline.stages = stages;
                            x.pipeline.stage_sizes.clear();
                            x.pipeline.placement.clear();
                            x.pipeline.blocks_per_stage.clear();
                        }});
+    }
     all.push_back({QObject::tr("Let the planner choose who is where"), [](Experiment& x) {
                        x.pipeline.stage_sizes.clear();
                        x.pipeline.placement.clear();
@@ -174,15 +177,27 @@ void add_for_pipeline(std::vector<Remedy>& all, const Experiment& e) {
                    [](Experiment& x) { x.pipeline.balance_data_nodes = false; }});
 }
 
+/// A node that a plan sends nothing through: whether another edit gives it work, only the next plan would say.
+void add_for_idle_node(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
+    for (const auto& id : subject_of(fault.pointer, e).nodes)
+        all.push_back({remove_words(id), [id](Experiment& x) { remove_selected(x, {.nodes = {id}}); }});
+}
+
 }  // namespace
 
 std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment, const std::stop_token& stop) {
     std::vector<Remedy> all;
     const Faults faults = validate(experiment);
+    // What a plan alone finds no check of the experiment can say is mended: what mends it by itself, or nothing.
+    if (std::find(faults.begin(), faults.end(), fault) == faults.end()) {
+        if (fault.pointer == links_pointer)
+            add_for_links(all, fault, experiment);
+        else if (fault.severity == Fault::Severity::warning)
+            add_for_idle_node(all, fault, experiment);
+        return tried(all, fault, experiment, faults, stop);
+    }
     add_for_things(all, fault, experiment);
     add_for_links(all, fault, experiment);
-    // Of missing links a planner speaks, so that no check of the experiment says whether anything else would do.
-    if (fault.pointer == links_pointer && !holds(faults, fault)) return tried(all, fault, experiment, faults, stop);
     add_for_pipeline(all, experiment);
     if (!experiment.failures.empty())
         all.push_back(

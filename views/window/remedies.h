@@ -27,7 +27,8 @@ struct Remedy {
 };
 
 /// Edits after which that fault of the experiment is gone and no other error has come, the least first; each was tried
-/// on a copy. At most three; those found so far once `stop` asks for an end. Any thread may call it.
+/// on a copy. Of what a plan alone finds, those that mend it whatever the next plan is. At most three; those found so
+/// far once `stop` asks for an end. Any thread may call it.
 std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment, const std::stop_token& stop = {});
 
 /// Buttons that mend one fault, which is named; nothing where the window knows no edit that would, or where only the
