@@ -29,13 +29,11 @@ constexpr int least_table = 160;
 
 QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
 
-/// Of a column; what a style asks for has room for marks that are not there.
-int width_of_words(const QTableWidget& table, int column) {
-    constexpr int head_padding = 24, cell_padding = 20;
-    int width = QFontMetrics(small_font()).size(0, table.horizontalHeaderItem(column)->text()).width() + head_padding;
-    for (int r = 0; r < table.rowCount(); ++r)
-        width = std::max(width, table.fontMetrics().horizontalAdvance(table.item(r, column)->text()) + cell_padding);
-    return width;
+/// Of a column; what a style asks for a head has room for marks that are not there.
+int width_of_words(const QAbstractItemView& table, const QTableWidgetItem& head, int column) {
+    constexpr int head_padding = 24;
+    return std::max(QFontMetrics(small_font()).size(0, head.text()).width() + head_padding,
+                    table.sizeHintForColumn(column));
 }
 
 }  // namespace
@@ -191,7 +189,8 @@ void RacePanel::draw() {
         }
     for (int c = 0; c < table_->columnCount(); ++c) {
         table_->horizontalHeaderItem(c)->setTextAlignment((c > 0 ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-        table_->horizontalHeaderItem(c)->setData(least_width, width_of_words(*table_, c));
+        table_->horizontalHeaderItem(c)->setData(least_width,
+                                                 width_of_words(*table_, *table_->horizontalHeaderItem(c), c));
     }
     if (any) share_width();
     draw_chart();
