@@ -114,7 +114,7 @@ QByteArray report_pdf(const std::string& html) {
         format.setProperty(figure_property, figures[i]);
         cursor.insertText(QString(QChar::ObjectReplacementCharacter), format);
     }
-    // Only now: of a page that was laid out before its figures came, all beyond the seventh would be left out.
+    // Only now: of a page that was laid out before its figures came, most would be left out.
     document.setPageSize(room);
     writer.setTitle(document.metaInformation(QTextDocument::DocumentTitle));
     document.print(&writer);
