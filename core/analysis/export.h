@@ -31,6 +31,7 @@ struct SvgOptions {
     std::string title;
     double width_px = 1280;
     RunClock clock = RunClock::network;  ///< whose seconds they are
+    double extent_s = 0;                 ///< the axis goes so far at least: of timelines beside each other, one scale
 };
 
 /// The timeline of one iteration: one lane a node, colours by stage (its number beside it), microbatches in the boxes,

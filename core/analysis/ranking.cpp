@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 
+#include "core/analysis/equal_view.h"
 #include "core/analysis/loss_race.h"
 #include "core/experiment/sweep.h"
 
@@ -105,6 +107,72 @@ std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs) {
         find_quickest(runs, ranking);
     }
     return ranking;
+}
+
+namespace {
+
+std::optional<Soonest> find_soonest(const std::vector<JudgedRun>& runs) {
+    std::vector<const std::vector<Metric>*> metrics;
+    for (const auto& run : runs) metrics.push_back(run.metrics);
+    Soonest found;
+    found.metric = loss_to_compare(metrics);
+    std::vector<std::vector<CurvePoint>> curves;
+    for (const auto& run : runs)
+        curves.push_back(curve_points(*run.metrics, found.metric, WorkAxis::network_time, run.iteration));
+    std::vector<std::size_t> group_of(runs.size());
+    std::iota(group_of.begin(), group_of.end(), std::size_t{0});
+    const auto race = loss_race(curves, group_of);
+    for (const auto& group : race.groups)
+        if (group.is_whole(group.to_target)) found.seconds.push_back(*group.to_target.mean);
+    if (!race.target || runs.size() < 2 || found.seconds.size() != runs.size()) return {};
+    const auto [least, most] = std::minmax_element(found.seconds.begin(), found.seconds.end());
+    if (*least <= 0 || *least == *most) return {};
+    found.target = *race.target;
+    found.quickest = static_cast<std::size_t>(least - found.seconds.begin());
+    return found;
+}
+
+/// `one` and those as good, unless that is all of them.
+std::vector<std::size_t> but_not_all(std::vector<std::size_t> as_good, std::size_t one, std::size_t runs) {
+    as_good.push_back(one);
+    std::sort(as_good.begin(), as_good.end());
+    return as_good.size() < runs ? as_good : std::vector<std::size_t>{};
+}
+
+std::vector<std::size_t> best_of(const Judgement& verdict, const std::vector<JudgedRun>& runs) {
+    if (const auto& soonest = verdict.soonest)
+        if (auto best = but_not_all(as_good_as(soonest->seconds, soonest->quickest), soonest->quickest, runs.size());
+            !best.empty())
+            return best;
+    const auto& ranking = verdict.ranking;
+    if (!ranking.alike && !ranking.equal && !ranking.may_be_chance) return {ranking.best};
+    if (!verdict.paces) return {};
+    std::vector<double> seconds;
+    for (const auto& run : runs) seconds.push_back(*run.info->iteration_s);
+    return but_not_all(as_good_as(seconds, verdict.paces->quickest), verdict.paces->quickest, runs.size());
+}
+
+}  // namespace
+
+std::vector<std::size_t> as_good_as(const std::vector<double>& seconds, std::size_t quickest) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+        if (i != quickest && seconds[i] < as_long * seconds[quickest]) found.push_back(i);
+    return found;
+}
+
+std::optional<Judgement> judge(const std::vector<JudgedRun>& runs) {
+    std::vector<RankedRun> ranked;
+    for (const auto& run : runs) ranked.push_back({run.info, run.experiment});
+    const auto ranking = rank_runs(ranked);
+    if (!ranking) return {};
+    Judgement verdict{*ranking, {}, {}, {}};
+    if (ranking->by == Ranking::By::loss) {
+        verdict.soonest = find_soonest(runs);
+        verdict.paces = paces(ranked);
+    }
+    verdict.best = best_of(verdict, runs);
+    return verdict;
 }
 
 }  // namespace skippipe

@@ -2,8 +2,10 @@
 // Which of several runs is best, which is quickest, and whether that says anything. Pure: values in, values out.
 #pragma once
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "core/analysis/accounting.h"
 #include "core/experiment/document.h"
 #include "core/record/record.h"
 
@@ -49,5 +51,41 @@ double ranked_value(const Ranking& ranking, const RunInfo& run);
 
 /// Nothing for fewer than two runs, or where not all have a figure in common. The first is the baseline.
 std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs);
+
+/// A run as it is judged.
+struct JudgedRun {
+    const RunInfo* info = nullptr;
+    const Experiment* experiment = nullptr;
+    const std::vector<Metric>* metrics = nullptr;
+    const Accounting* iteration = nullptr;  ///< absent: not accounted for
+};
+
+/// Of that many times the least another time is no longer: in three digits it is 1.00.
+inline constexpr double as_long = 1.005;
+
+/// Who is first at the loss that all get to, by the clock of the runs: what the shorter iteration and the lower loss
+/// come to.
+struct Soonest {
+    std::string metric;           ///< "loss" or "validation_loss"
+    double target = 0;            ///< the loss
+    std::vector<double> seconds;  ///< of each run
+    std::size_t quickest = 0;
+};
+
+/// What is said of runs wherever they are compared.
+struct Judgement {
+    Ranking ranking;
+    std::optional<Soonest> soonest;  ///< absent: not ranked by loss, or readings are too far apart to tell
+    std::optional<Paces> paces;      ///< absent: not ranked by loss, or none is quicker
+    /// By the first of these that is sure and does not make all of them equal: who is soonest, who is lowest, who is
+    /// quickest; with those that are as good in three digits. Empty: nothing is sure.
+    std::vector<std::size_t> best;
+};
+
+/// Runs that take as long as the quickest, but for less than is told.
+std::vector<std::size_t> as_good_as(const std::vector<double>& seconds, std::size_t quickest);
+
+/// Nothing where they cannot be ranked. The first is the baseline.
+std::optional<Judgement> judge(const std::vector<JudgedRun>& runs);
 
 }  // namespace skippipe

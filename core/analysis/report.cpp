@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,7 +30,7 @@ body{font:14px/1.45 system-ui,sans-serif;color:#1B1F27;max-width:1080px;margin:2
 h1{font-size:22px}h2{font-size:16px;margin-top:32px;border-bottom:1px solid #E3E6EB}h3{font-size:14px}
 table{border-collapse:collapse;margin:8px 0}th,td{text-align:right;padding:3px 10px;border-bottom:1px solid #E3E6EB;
 font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left}th{color:#5B6472;font-weight:600}
-.faint{color:#5B6472}pre{background:#F6F7F9;padding:8px;overflow:auto;font-size:12px}svg{max-width:100%;height:auto}
+.faint{color:#5B6472}.better{color:#1A7F37;font-weight:600}.worse{color:#B3261E}pre{background:#F6F7F9;padding:8px;white-space:pre-wrap;overflow-wrap:anywhere;font-size:12px}svg{max-width:100%;height:auto}
 @media print{body{margin:0;max-width:none}h2,h3{break-after:avoid}figure,svg,tr{break-inside:avoid}}
 )";
 
@@ -39,33 +41,92 @@ Json comparable_document(const std::string& text, const Experiment& experiment) 
     return json.is_object() ? comparable(std::move(json), experiment.failures) : json;
 }
 
-/// "pipeline, skip ratio" of "/pipeline/skip_ratio".
-std::string parameter_words(const std::string& pointer) {
-    std::string words;
-    for (const char letter : pointer.substr(1))
-        words += letter == '/' ? ", " : std::string(1, letter == '_' ? ' ' : letter);
-    return words;
-}
-
-std::string amount_words(const std::optional<double>& value, const std::string& unit) {
-    if (!value) return std::string{no_number};
-    if (unit == "s") return format_seconds(*value);
-    return unit.empty() ? fmt::format("{:.6g}", *value) : format_si(*value, unit);
-}
-
 std::string capital(std::string_view words) {
     std::string text(words);
     if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
     return text;
 }
 
-/// "iteration_s" as people read it.
+/// "Skip ratio" of "/pipeline/skip_ratio": as the window calls it.
+std::string parameter_words(const std::string& pointer) {
+    const auto part = pointer.find('/', 1);
+    std::string words;
+    for (const char letter : pointer.substr(part == std::string::npos ? 1 : part + 1))
+        words += letter == '/' ? ", " : std::string(1, letter == '_' ? ' ' : letter);
+    return capital(words);
+}
+
+/// No line breaks in it: neither at a space nor after a minus.
+std::string unbroken(const std::string& words) {
+    constexpr std::string_view no_break = "\xC2\xA0", minus = "\xE2\x88\x92";
+    std::string kept;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const bool is_thin = words.compare(at, thin_space.size(), thin_space) == 0;
+        if (is_thin || words[at] == ' ')
+            kept += no_break;
+        else if (words[at] == '-')
+            kept += minus;
+        else
+            kept += words[at];
+        if (is_thin) at += thin_space.size() - 1;
+    }
+    return kept;
+}
+
+/// "2026-11-28 06:56 UTC" of what the record has.
+std::string start_words(const std::string& utc) {
+    constexpr std::size_t day = 10, minute = 16;
+    if (utc.size() < minute || utc[day] != 'T') return utc;
+    return utc.substr(0, day) + ' ' + utc.substr(day + 1, minute - day - 1) + "\xC2\xA0UTC";
+}
+
+std::string amount_words(const std::optional<double>& value, const std::string& unit) {
+    if (!value) return std::string{no_number};
+    if (unit == "s") return format_seconds(*value);
+    if (!unit.empty()) return format_si(*value, unit);
+    return *value == std::round(*value) && *value < 1e6 ? fmt::format("{:.0f}", *value)
+           : *value >= 1e6                              ? format_si(*value, "")
+                                                        : format_number(*value);
+}
+
+/// "iteration_s" as the window calls it.
 std::string figure_words(std::string name, RunClock clock) {
+    static const std::map<std::string_view, std::string_view> known{
+        {"predicted_iteration_s", "Predicted iteration"},
+        {"tokens_per_second", "Tokens/s of the machine"},
+        {"block_flops", "Block FLOPs"},
+        {"head_flops", "Head FLOPs"},
+        {"transfer_bytes", "Bytes of transfers"},
+        {"all_reduce_bytes", "Bytes of all-reduces"},
+        {"bytes", "Bytes sent"},
+        {"busiest_line_bytes", "Busiest line, bytes"},
+    };
     if (name == "iteration_s") return fmt::format("Iteration, {}", time_words(clock));
     if (name == "network_s") return time_title(clock);
+    if (const auto found = known.find(name); found != known.end()) return std::string{found->second};
     if (name.ends_with("_s")) name = name.substr(0, name.size() - 2) + " time";
     std::replace(name.begin(), name.end(), '_', ' ');
     return capital(name);
+}
+
+/// Whether it tells of a better run, as in the window: not what this machine made of it, nor what another seed, or
+/// another search for a plan, may change as much.
+bool tells(const Figure& figure, std::size_t run) {
+    constexpr double hardly = 0.01;
+    if (figure.better == Better::neither || figure.unit == "tokens/s" || figure.name == "machine_s") return false;
+    const auto &now = figure.values[run], &base = figure.values.front();
+    if (!now || !base || *now == *base) return false;
+    return figure.name.ends_with("_loss") ? !seeds_may_explain(*now, *base)
+                                          : std::abs(*now - *base) >= hardly * std::abs(*base);
+}
+
+/// "Runs 1 and 3 are best".
+std::string best_words(const std::vector<std::size_t>& best, const std::vector<ReportRun>& runs) {
+    if (best.size() == 1) return fmt::format("Run {} is best.", runs[best.front()].info.id);
+    std::string words = "Runs ";
+    for (std::size_t i = 0; i < best.size(); ++i)
+        words += (i == 0 ? "" : i + 1 == best.size() ? " and " : ", ") + std::to_string(runs[best[i]].info.id);
+    return words + " are best.";
 }
 
 class ReportPage {
@@ -121,39 +182,69 @@ private:
         return fmt::format("Run {}, {}", run.info.id, run.info.planner);
     }
 
-    /// Which run is best, by what and how much, whether that may be chance, and which is quickest.
+    /// Which runs are best, as the window has it; then who is soonest, lowest and quickest, and whether that may be
+    /// chance.
     void verdict() {
-        std::vector<RankedRun> ranked;
-        for (std::size_t i = 0; i < runs_.size(); ++i) ranked.push_back({&runs_[i].info, &experiments_[i]});
-        const auto ranking = rank_runs(ranked);
-        if (!ranking) return;
-        const bool by_loss = ranking->by == Ranking::By::loss;
-        const RunInfo &best = runs_[ranking->best].info, &other = runs_[ranking->other].info;
-        const double mine = ranked_value(*ranking, best), theirs = ranked_value(*ranking, other);
-        const std::string figure = by_loss ? fmt::format("last validation loss {:.4g}", mine)
+        std::vector<JudgedRun> judged;
+        for (std::size_t i = 0; i < runs_.size(); ++i)
+            judged.push_back({&runs_[i].info, &experiments_[i], &runs_[i].metrics,
+                              runs_[i].iteration ? &*runs_[i].iteration : nullptr});
+        const auto verdict = judge(judged);
+        if (!verdict) return;
+        if (!verdict->best.empty()) add("<p><strong>{}</strong></p>\n", best_words(verdict->best, runs_));
+        if (verdict->soonest) add("<p>{}</p>\n", escaped(soonest_words(*verdict->soonest)));
+        add("<p>{}</p>\n", escaped(lowest_words(verdict->ranking)));
+    }
+
+    /// "Soonest at the training loss that all reach (2.82): run 1, 18.5 s; run 3 takes as long, run 4 takes 1.74 times
+    /// as long".
+    std::string soonest_words(const Soonest& soonest) const {
+        auto words =
+            fmt::format("Soonest at the {} that all reach ({}): run {}, {}",
+                        soonest.metric == "loss" ? "training loss" : "validation loss", format_number(soonest.target),
+                        runs_[soonest.quickest].info.id, format_seconds(soonest.seconds[soonest.quickest]));
+        std::vector<std::size_t> others;
+        for (std::size_t i = 0; i < runs_.size(); ++i)
+            if (i != soonest.quickest) others.push_back(i);
+        std::stable_sort(others.begin(), others.end(),
+                         [&](auto a, auto b) { return soonest.seconds[a] < soonest.seconds[b]; });
+        for (const auto i : others) {
+            const double ratio = soonest.seconds[i] / soonest.seconds[soonest.quickest];
+            words += fmt::format("{} run {} takes {}as long", i == others.front() ? ";" : ",", runs_[i].info.id,
+                                 ratio < as_long ? "" : format_number(ratio) + " times ");
+        }
+        return words + ".";
+    }
+
+    std::string lowest_words(const Ranking& ranking) const {
+        const bool by_loss = ranking.by == Ranking::By::loss;
+        const RunInfo &best = runs_[ranking.best].info, &other = runs_[ranking.other].info;
+        const double mine = ranked_value(ranking, best), theirs = ranked_value(ranking, other);
+        const std::string figure = by_loss ? "last validation loss " + format_number(mine)
                                            : fmt::format("{} an iteration {}", format_seconds(mine), of_whom(clock_));
         std::string words;
-        if (ranking->alike)
-            words = fmt::format("The runs' last validation losses are alike: {:.4g}.", mine);
-        else if (ranking->equal)
+        if (ranking.alike)
+            words = fmt::format("The runs' last validation losses are alike: {}.", format_number(mine));
+        else if (ranking.equal)
             words = fmt::format("Run {} and run {} are alike: {}.", best.id, other.id, figure);
         else
-            words = fmt::format("Run {} {}: {}, {:.3g} % less than run {}'s.", best.id,
-                                ranking->unequal ? "ended lowest, of runs of unequal numbers of iterations" : "is best",
-                                figure, 100 * (1 - mine / theirs), other.id);
-        if (ranking->p && !ranking->alike)
-            words += fmt::format(" Over {} and {} seeds p = {:.3g} (Welch's test){}.", ranking->best_seeds,
-                                 ranking->other_seeds, *ranking->p, ranking->may_be_chance ? ": it may be chance" : "");
-        else if (ranking->may_be_chance && !ranking->alike)
+            words =
+                fmt::format("Run {} has the {}: {}, {} less than run {}'s{}.", best.id,
+                            by_loss ? "lowest loss" : "shortest iteration", figure, format_percent(1 - mine / theirs),
+                            other.id, ranking.unequal ? ", of runs of unequal numbers of iterations" : "");
+        if (ranking.p && !ranking.alike)
+            words += fmt::format(" Over {} and {} seeds p = {:.3g} (Welch's test){}.", ranking.best_seeds,
+                                 ranking.other_seeds, *ranking.p, ranking.may_be_chance ? ": it may be chance" : "");
+        else if (ranking.may_be_chance && !ranking.alike)
             words += " So small a difference may be chance: more seeds would tell.";
-        if (ranking->quickest) {
-            const RunInfo& quickest = runs_[*ranking->quickest].info;
+        if (ranking.quickest) {
+            const RunInfo& quickest = runs_[*ranking.quickest].info;
             words += fmt::format(" Run {} is quickest: {} of {} an iteration, {:.3g} times that of run {}.",
                                  quickest.id, format_seconds(*quickest.iteration_s), time_words(clock_),
-                                 *quickest.iteration_s / *runs_[ranking->slowest].info.iteration_s,
-                                 runs_[ranking->slowest].info.id);
+                                 *quickest.iteration_s / *runs_[ranking.slowest].info.iteration_s,
+                                 runs_[ranking.slowest].info.id);
         }
-        add("<p><strong>{}</strong></p>\n", escaped(words));
+        return words;
     }
 
     void list() {
@@ -170,13 +261,14 @@ private:
         line("Iterations",
              [](const ReportRun& r) { return fmt::format("{} of {}", r.info.iterations_done, r.info.iterations); });
         line("Seed", [](const ReportRun& r) { return std::to_string(r.info.seed); });
-        line("Started", [](const ReportRun& r) { return r.info.started_utc; });
+        line("Started", [](const ReportRun& r) { return start_words(r.info.started_utc); });
         notes();
         add("</table>\n");
     }
 
     /// As they were written, line by line.
     void notes() {
+        if (std::all_of(runs_.begin(), runs_.end(), [](const ReportRun& run) { return run.info.note.empty(); })) return;
         add("<tr><td>Note</td>");
         for (const auto& run : runs_) add("<td>{}</td>", lines_of(run.info.note));
         add("</tr>\n");
@@ -209,7 +301,8 @@ private:
             read.push_back(i);
         }
         auto rows = differing_parameters(documents, plans);
-        std::erase_if(rows, [](const auto& one) { return one.pointer == "/description"; });  // as long as the page
+        // A description is as long as the page; what runs are called stands above.
+        std::erase_if(rows, [](const auto& one) { return one.pointer == "/description" || one.pointer == "/name"; });
         if (rows.empty()) {
             if (read.size() > 1) add("<p>Nothing: the experiments are the same.</p>\n");
             return;
@@ -229,17 +322,27 @@ private:
         add("</table>\n");
     }
 
-    void figure_rows(const std::vector<Figure>& all) {
+    /// `judged`: with whether each is better.
+    void figure_rows(const std::vector<Figure>& all, bool judged) {
         for (const auto& figure : all) {
-            Cells cells{figure_words(figure.name, clock_)};
+            add("<tr><td>{}</td>", escaped(figure_words(figure.name, clock_)));
             for (std::size_t i = 0; i < figure.values.size(); ++i) {
-                auto text = amount_words(figure.values[i], figure.unit);
-                if (i > 0 && figure.ratios[i] && *figure.ratios[i] != 0)
-                    text += " (" + format_change(*figure.ratios[i]) + ")";
-                cells.push_back(std::move(text));
+                add("<td>{}", escaped(unbroken(amount_words(figure.values[i], figure.unit))));
+                if (i > 0 && figure.ratios[i] && *figure.ratios[i] != 0) change(figure, i, judged);
+                add("</td>");
             }
-            row(cells);
+            add("</tr>\n");
         }
+    }
+
+    /// Against the baseline's, with whether it is better.
+    void change(const Figure& figure, std::size_t run, bool judged) {
+        const auto words = escaped(unbroken("(" + format_change(*figure.ratios[run]) + ")"));
+        if (!judged || !tells(figure, run)) return add(" {}", words);
+        const bool is_less = *figure.values[run] < *figure.values.front();
+        const bool is_better = is_less == (figure.better == Better::smaller);
+        marks_ = true;
+        add(" <span class=\"{0}\">{1}\xC2\xA0{0}</span>", is_better ? "better" : "worse", words);
     }
 
     void figures() {
@@ -251,11 +354,16 @@ private:
             totals.push_back(run.iteration ? std::optional{account_run(*run.iteration, run.info)} : std::nullopt);
         }
         begin_table("");
-        figure_rows(compare_figures(infos));
+        auto own = compare_figures(infos);
+        std::erase_if(own, [](const Figure& figure) { return figure.name == "iterations_done"; });  // as told above
+        figure_rows(own, true);
         auto accounts = accounting_figures(totals);
         std::erase_if(accounts, [](const Figure& figure) { return figure.name == "machine_s"; });
-        figure_rows(accounts);
+        figure_rows(accounts, false);  // what it took is neither
         add("</table>\n");
+        if (marks_)
+            add("<p class=\"faint\">Better and worse: than the baseline, by more than another seed or another search "
+                "for a plan may change.</p>\n");
     }
 
     std::vector<std::vector<CurvePoint>> curves_of(const std::string& metric) const {
@@ -288,15 +396,14 @@ private:
         const auto race = loss_race(curves, own);
         if (runs_.size() < 2 || !race.common_x) return;
         begin_table(words);
-        Cells reach{fmt::format("Reaches {:.4f} at", *race.target)}, share{"… of the baseline's"},
+        Cells reach{fmt::format("Reaches {} at", format_number(*race.target))}, share{"… of the baseline's"},
             value{"At " + format_work(*race.common_x, options_.x)};
         for (const auto& group : race.groups) {
             reach.push_back(group.to_target.mean ? format_work(*group.to_target.mean, options_.x)
                             : group.by           ? "by " + format_work(*group.by, options_.x)
                                                  : std::string{no_number});
-            share.push_back(group.to_target.share ? fmt::format("{:.3f}", *group.to_target.share) : std::string{});
-            value.push_back(group.at_common.mean ? fmt::format("{:.4f}", *group.at_common.mean)
-                                                 : std::string{no_number});
+            share.push_back(group.to_target.share ? format_number(*group.to_target.share) : std::string{});
+            value.push_back(group.at_common.mean ? format_number(*group.at_common.mean) : std::string{no_number});
         }
         for (const auto* cells : {&reach, &share, &value}) row(*cells);
         add("</table>\n");
@@ -331,6 +438,12 @@ private:
     void timelines() {
         if (std::all_of(runs_.begin(), runs_.end(), [](const ReportRun& run) { return run.spans.empty(); })) return;
         add("<h2>Timelines of one iteration</h2>\n");
+        double extent_s = 0;  // one scale for all that count by one clock
+        for (const auto& run : runs_)
+            for (const auto& one : run.spans)
+                if (clock_ != RunClock::mixed && one.iteration == run.spans.front().iteration &&
+                    std::isfinite(one.span.end_s))
+                    extent_s = std::max(extent_s, one.span.end_s);
         for (std::size_t i = 0; i < runs_.size(); ++i) {
             const auto& run = runs_[i];
             if (!run.problem || run.spans.empty()) continue;
@@ -338,7 +451,8 @@ private:
                     timeline_svg(run.spans, *run.problem, run.drawn,
                                  {.title = fmt::format("{}: run {}, iteration {}", run.info.name, run.info.id,
                                                        run.spans.front().iteration + 1),
-                                  .clock = run_clock({experiments_[i].execution.clock})}) +
+                                  .clock = run_clock({experiments_[i].execution.clock}),
+                                  .extent_s = extent_s}) +
                     "</figure>\n";
         }
     }
@@ -354,7 +468,7 @@ private:
                   std::pair{"Experiment, as it was frozen", &run.experiment_json}}) {
                 const auto json = read_or_null(*text);
                 if (json.is_null()) continue;
-                add("<details><summary>{}</summary>", words);
+                add("<details{}><summary>{}</summary>", text == &run.experiment_json ? " class=\"long\"" : "", words);
                 preformatted(json.is_discarded() ? *text : json.dump(2, ' ', false, Json::error_handler_t::replace));
                 add("</details>\n");
             }
@@ -373,6 +487,7 @@ private:
     }
 
     RunClock clock_ = RunClock::network;
+    bool marks_ = false;  ///< something is better or worse
     const std::vector<ReportRun>& runs_;
     const ReportOptions& options_;
     std::vector<Experiment> experiments_;  ///< of the runs

@@ -87,6 +87,7 @@ public:
                 spans_.push_back(&span.span);
                 end_s_ = std::max(end_s_, span.span.end_s);
             }
+        extent_s_ = std::max(end_s_, options.extent_s);
     }
 
     std::string text() {
@@ -105,7 +106,7 @@ private:
                std::isfinite(s.start_s) && std::isfinite(s.end_s) && s.start_s >= 0 && s.end_s >= s.start_s;
     }
     double chart_px() const { return width_px_ - label_px - margin_px; }
-    double x(double seconds) const { return label_px + (end_s_ > 0 ? seconds / end_s_ : 0) * chart_px(); }
+    double x(double seconds) const { return label_px + (extent_s_ > 0 ? seconds / extent_s_ : 0) * chart_px(); }
     double y(int node) const { return top_px + lane_px * lane_of_[static_cast<std::size_t>(node)]; }
     double bottom_px() const { return top_px + lane_px * static_cast<double>(lanes_.size()); }
     int legend_columns() const { return std::max(1, static_cast<int>((width_px_ - 2 * margin_px) / 90)); }
@@ -209,9 +210,9 @@ private:
     void axis() {
         const double at = bottom_px() + 4;
         rectangle(label_px, at, chart_px(), 1, palette::faint_text);
-        if (!(end_s_ > 0)) return;
-        const double step = round_step(end_s_, std::max(2.0, chart_px() / 90));
-        for (int i = 0; i * step <= end_s_ * (1 + 1e-9); ++i) {
+        if (!(extent_s_ > 0)) return;
+        const double step = round_step(extent_s_, std::max(2.0, chart_px() / 90));
+        for (int i = 0; i * step <= extent_s_ * (1 + 1e-9); ++i) {
             rectangle(x(i * step), at, 1, 5, palette::faint_text);
             words(x(i * step), at + 18, 11, palette::faint_text, "middle",
                   fmt::format("{}", std::round(i * step * 1e9) / 1e9));
@@ -243,7 +244,7 @@ private:
     const SvgOptions& options_;
     std::vector<int> lane_of_, lanes_;
     std::vector<const Span*> spans_;
-    double width_px_, end_s_ = 0;
+    double width_px_, end_s_ = 0, extent_s_ = 0;
     std::string out_;
 };
 

@@ -58,6 +58,13 @@ std::size_t count_of(const std::string& text, const std::string& part) {
     return count;
 }
 
+RunInfo info(std::optional<double> loss, std::optional<double> seconds) {
+    RunInfo one;
+    one.last_validation_loss = loss;
+    one.iteration_s = seconds;
+    return one;
+}
+
 }  // namespace
 
 class TestLossRace : public QObject {
@@ -166,12 +173,6 @@ private Q_SLOTS:
             for (std::size_t i = 0; i < infos.size(); ++i) runs.push_back({&infos[i], &experiments[i]});
             return rank_runs(runs);
         };
-        const auto info = [](std::optional<double> loss, std::optional<double> seconds) {
-            RunInfo one;
-            one.last_validation_loss = loss;
-            one.iteration_s = seconds;
-            return one;
-        };
         QVERIFY(!ranked({info(1, 1)}) && !ranked({info(1, {}), info({}, 1)}));
         const auto both = ranked({info(3, 1), info(2, 2), info(4, 4)});
         QVERIFY(both->by == Ranking::By::loss && both->best == 1 && both->other == 0 && !both->may_be_chance);
@@ -218,6 +219,28 @@ private Q_SLOTS:
         QVERIFY(one_group->best == 2 && !one_group->p && one_group->best_seeds == 1);
     }
 
+    /// The one rule of the window and of reports: the first that is sure, with those that are as good.
+    void the_best_runs_are_judged_by_one_rule() {
+        std::vector<RunInfo> infos{info(2.778, 1.2), info(2.801, 6.6), info(2.772, 1.205)};
+        std::vector<Experiment> experiments(3);
+        std::vector<std::vector<Metric>> metrics(3);
+        const double pace[] = {1.2, 6.6, 1.2005};
+        for (std::size_t r = 0; r < 3; ++r)
+            for (int i = 0; i < 16; ++i)
+                metrics[r].push_back(
+                    {.iteration = i, .name = "loss", .value = 5.5 - 0.17 * i, .network_s = pace[r] * i});
+        std::vector<JudgedRun> runs;
+        for (std::size_t r = 0; r < 3; ++r) runs.push_back({&infos[r], &experiments[r], &metrics[r], nullptr});
+        const auto found = judge(runs);
+        QVERIFY(found && found->soonest && found->ranking.may_be_chance);
+        QCOMPARE(found->best, (std::vector<std::size_t>{0, 2}));
+        metrics.assign(3, {});
+        QCOMPARE(judge(runs)->best, (std::vector<std::size_t>{0, 2}));  // by the pace then
+        infos[2] = info(2.5, 1.205);
+        QCOMPARE(judge(runs)->best, std::vector<std::size_t>{2});  // the loss is sure
+        QVERIFY(!judge({runs[0]}));
+    }
+
     /// Seconds are called by the clock that runs counted by, in tables, axes and timelines alike.
     void a_report_calls_times_by_their_clock() {
         auto one = report_run(1, "one", 0), other = report_run(9, "nine", 0.25);
@@ -239,8 +262,8 @@ private Q_SLOTS:
                                       {.title = "A & B", .question = "Is it <worth> it?", .program = "test"});
         QVERIFY(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
         for (const char* part :
-             {"<title>A &amp; B</title>", "Is it &lt;worth&gt; it?", "&lt;one&gt;", "pipeline, skip ratio",
-              "Run 9</th>", "Run 1 (baseline)", "waiting for memory", "How to repeat", "Iteration, network time",
+             {"<title>A &amp; B</title>", "Is it &lt;worth&gt; it?", "&lt;one&gt;", "Skip ratio", "Run 9</th>",
+              "Run 1 (baseline)", "waiting for memory", "How to repeat", "Iteration, network time",
               "skippipe run run-1.json", "stroke-dasharray", "Run 9 is best"})
             QVERIFY2(text.find(part) != std::string::npos, part);
         for (const char* outside : {"<one>", "<script", "src=", "href=", "url(http"})
@@ -251,15 +274,20 @@ private Q_SLOTS:
                                                                       "2.50") != std::string::npos);
         QVERIFY(text.find("Network time is that of the drawn network.") != std::string::npos);
         QVERIFY(text.find("all-clock") == std::string::npos);
-        const auto alone = report_html({report_run(1, "one", 0)}, {.title = "One"});
+        QVERIFY2(text.find("<td>Note</td>") == std::string::npos, "nobody wrote one");
+        auto noted = report_run(1, "one", 0);
+        noted.info.note = "warm";
+        noted.info.started_utc = "2026-11-28T06:56:07.515Z";
+        const auto alone = report_html({noted}, {.title = "One"});
+        QVERIFY(alone.find("<td>Note</td><td>warm</td>") != std::string::npos);
+        QVERIFY(alone.find("<td>2026-11-28 06:56\xC2\xA0UTC</td>") != std::string::npos);
         QVERIFY(alone.find("What was different") == std::string::npos);
         const auto nothing = report_html({{.info = {.id = 3}}}, {.title = "Nothing yet"});
         QCOMPARE(count_of(nothing, "<svg"), 0U);
         const auto unread = report_html({report_run(1, "one", 0), {.info = {.id = 3}}, report_run(9, "nine", 0.25)},
                                         {.title = "One is no document"});
         QVERIFY(unread.find("Run 3 is left out: its experiment cannot be read.") != std::string::npos);
-        QVERIFY(unread.find("<td>pipeline, skip ratio</td><td>0</td><td>–</td><td>0 (full pipeline)</td>") !=
-                std::string::npos);
+        QVERIFY(unread.find("<td>Skip ratio</td><td>0</td><td>–</td><td>0 (full pipeline)</td>") != std::string::npos);
     }
 };
 

@@ -227,6 +227,34 @@ private Q_SLOTS:
                  qPrintable(panel.charts()[0]->readout()));
     }
 
+    /// Runs are read at one x, the crosshair's, wherever their readings are; lines that leave what is in sight are
+    /// labelled where they leave it.
+    void runs_are_read_at_the_crosshair() {
+        Curve line;
+        line.points = std::vector<CurvePoint>{{0, 4}, {10, 2}, {20, 1}};
+        QCOMPARE(line.at(5)->x, 5.0);
+        QCOMPARE(line.at(5)->y, 3.0);
+        QCOMPARE(line.at(12)->y, 1.8);
+        QVERIFY(!line.at(21) && !line.at(-1));
+        Curve discs = line;
+        discs.marks = true;
+        QCOMPARE(discs.at(12)->x, 10.0);
+        CurveSet set;
+        set.curves = {line};
+        const auto ends = curve_ends(set, 0, 15);
+        QCOMPARE(ends.size(), 1U);
+        QVERIFY(ends[0].point.x == 15 && ends[0].point.y == 1.5);
+        set.x_is_time = true;
+        set.x_label = "Network time";
+        set.choice.x = WorkAxis::network_time;
+        CurveChart chart;
+        chart.resize(500, 300);
+        chart.show_set(set, false);
+        chart.set_crosshair(5.4);
+        QCOMPARE(plain(chart.crosshair_words()), QString("Network time 5.40 s"));
+        QCOMPARE(chart.value_words(line), QString("2.92"));
+    }
+
     /// A value has the unit of its axis; validation is told where it was measured.
     void the_crosshair_counts_as_its_axis_does() {
         const RunData run = run_of(1, 40);

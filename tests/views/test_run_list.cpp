@@ -197,15 +197,19 @@ private Q_SLOTS:
         other.name = "another";
         namesake.id = 3;
         namesake.planner = "1f1b";
-        const std::vector<QString> told{"gpipe, skip 0.333, seed 7", "skip 0.333, seed 7, gpipe",
+        // In one order in all rows.
+        const std::vector<QString> told{"gpipe, skip 0.333, seed 7", "gpipe, skip 0.333, seed 7",
                                         "1f1b, skip 0.333, seed 7"};
         QCOMPARE(runs_told({run, other, namesake}), told);
+        RunInfo tagged = run;
+        tagged.tags = {star_tag, "slow"};
+        QCOMPARE(runs_told({tagged}).front(), QString("slow, skip 0.333, seed 7, gpipe"));
         RunTable table;
         const auto says = [&](int row) {
             return table.index(row, RunTable::name).data(RunTable::told_role).toString();
         };
         table.set_runs({run});
-        QCOMPARE(says(0), told[1]);
+        QCOMPARE(says(0), QString("skip 0.333, seed 7, gpipe"));
         QVERIFY(table.index(0, RunTable::planner).data(RunTable::told_role).isNull());
         QSignalSpy changed(&table, &RunTable::dataChanged);
         table.set_runs({namesake, run});  // of the old one other things tell now
@@ -340,6 +344,11 @@ private Q_SLOTS:
         QCOMPARE(worth_comparing({mixed[0], mixed[1], mixed[4]}), (std::vector<RunId>{9, 8}));
         QCOMPARE(worth_comparing({mixed[0]}), std::vector<RunId>{9});
         QVERIFY(worth_comparing({}).empty());
+        // The pinned one is among them.
+        QCOMPARE(worth_comparing({mixed.begin() + 1, mixed.end()}, 5), (std::vector<RunId>{7, 6, 4, 5}));
+        QCOMPARE(worth_comparing(mixed, 5), (std::vector<RunId>{9, 3, 5}));
+        QCOMPARE(worth_comparing(mixed, 3), (std::vector<RunId>{9, 3}));
+        QCOMPARE(worth_comparing(mixed, 77), (std::vector<RunId>{9, 3}));
     }
 
     /// As wide as the list is in a window of 1280 pixels: nothing has to be scrolled to.
@@ -453,9 +462,14 @@ private Q_SLOTS:
             list.select({first_});
             QTest::keyClick(&list.view(), Qt::Key_Delete);
             QCOMPARE(removed.size(), 1);
+            QCOMPARE(removed[0][0].toString(), QString("Run %1 is deleted").arg(first_));
             QCOMPARE(model->rowCount(), 1);
-            list.undo_removal();
+            // Nothing but whoever tells of it ends the time in which it can be undone.
+            for (const auto* timer : list.findChildren<QTimer*>()) QVERIFY(!timer->isActive());
+            list.select({second_});
+            QTest::keyClick(&list.view(), Qt::Key_Z, Qt::ControlModifier);
             QCOMPARE(model->rowCount(), 2);
+            QCOMPARE(list.selected(), std::vector<RunId>{first_});
             list.select({second_});
             QVERIFY(choose("Copy as command"));
             const QString command = QGuiApplication::clipboard()->text();
@@ -466,6 +480,107 @@ private Q_SLOTS:
         }
         QTRY_VERIFY_WITH_TIMEOUT(!Reader(file_).run(second_).has_value(), patient_ms);
         QVERIFY(Reader(file_).run(first_).has_value());
+    }
+
+    /// Those that stay are selected as before when a run is gone from the record.
+    void a_deletion_leaves_the_selection() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
+        list.remove_later({first_});
+        list.select({second_});
+        list.remove_now();
+        list.undo_removal();  // too late
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) == nullptr, patient_ms);
+        QCOMPARE(list.selected(), std::vector<RunId>{second_});
+        QCOMPARE(list.view().model()->rowCount(), 1);
+        QVERIFY(!Reader(file_).run(first_).has_value());
+    }
+
+    /// The filter reads what rows say; who looks for a run keeps those that are compared.
+    void a_filter_reads_rows_and_keeps_the_selection() {
+        RunId none = 0, some = 0;
+        {
+            Recorder recorder(file_);
+            for (const double ratio : {0., 0.33}) {
+                Experiment experiment;
+                experiment.pipeline.skip_ratio = ratio;
+                const RunId id = recorder.begin(
+                    {.name = "third", .experiment_json = to_text(experiment), .plan_json = "{}", .seed = 20});
+                recorder.finish(id, RunState::finished, {}, "{}");
+                (ratio > 0 ? some : none) = id;
+            }
+        }
+        RunFeed feed(file_);
+        RunList list(feed);
+        list.resize(470, 500);
+        list.show();
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(some) != nullptr, patient_ms);
+        auto* field = list.findChild<QLineEdit*>("run_filter");
+        const auto* model = list.view().model();
+        const auto found = [&](const QString& words) {
+            field->setText(words);
+            std::vector<RunId> runs;
+            for (int row = 0; row < model->rowCount(); ++row)
+                runs.push_back(model->index(row, 0).data(RunTable::run_role).toLongLong());
+            std::sort(runs.begin(), runs.end());
+            return runs;
+        };
+        QCOMPARE(found("skip 0"), std::vector<RunId>{none});
+        QCOMPARE(found("skip 0.3"), std::vector<RunId>{some});
+        QCOMPARE(found("third seed 20"), (std::vector<RunId>{none, some}));
+        QCOMPARE(found("seed 2"), std::vector<RunId>{});
+        QCOMPARE(found(QString("run %1").arg(first_)), std::vector<RunId>{first_});
+        field->clear();
+        list.select({first_, second_});
+        QSignalSpy changed(&list, &RunList::selection_changed);
+        QVERIFY(found("nowhere").empty());
+        QCOMPARE(list.selected(), (std::vector<RunId>{first_, second_}));
+        QVERIFY(!list.view().isVisible());
+        bool told = false;
+        for (const auto* label : list.findChildren<QLabel*>())
+            told = told || (label->isVisible() && label->text() == QString::fromUtf8("No run matches “nowhere”"));
+        QVERIFY(told);
+        // What is out of sight is not deleted.
+        QSignalSpy removed(&list, &RunList::removed);
+        QTest::keyClick(&list.view(), Qt::Key_Delete);
+        QCOMPARE(removed.size(), 0);
+        list.findChild<QPushButton*>("clear_filter")->click();
+        QCOMPARE(model->rowCount(), 4);
+        QCOMPARE(list.selected(), (std::vector<RunId>{first_, second_}));
+        QCOMPARE(list.view().selectionModel()->selectedRows().size(), 2);
+        QCOMPARE(found("second"), std::vector<RunId>{second_});
+        list.select({second_});  // another choice takes the place of what is out of sight
+        field->clear();
+        QCOMPARE(list.selected(), std::vector<RunId>{second_});
+    }
+
+    /// Of a pinned run and those compared one is the baseline.
+    void one_run_is_marked_as_the_baseline() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(second_) != nullptr, patient_ms);
+        RunId third = 0;
+        {
+            Recorder recorder(file_);
+            third = record_run(recorder, "third");
+        }
+        feed.poll();
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(third) != nullptr, patient_ms);
+        list.set_marks({.baseline = {third, feed.run(third)->started_utc}});
+        const auto marked = [&] {
+            std::vector<RunId> runs;
+            const auto* model = list.view().model();
+            for (int row = 0; row < model->rowCount(); ++row)
+                if (model->index(row, RunTable::number).data().toString().startsWith(QString::fromUtf8("◆")))
+                    runs.push_back(model->index(row, 0).data(RunTable::run_role).toLongLong());
+            return runs;
+        };
+        QCOMPARE(marked(), std::vector<RunId>{third});
+        list.select({first_, second_});
+        QCOMPARE(marked(), std::vector<RunId>{first_});
+        list.select({first_, third});
+        QCOMPARE(marked(), std::vector<RunId>{third});
     }
 
     void an_eye_hides_a_run_and_leaves_the_selection() {

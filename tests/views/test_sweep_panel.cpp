@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QComboBox>
 #include <QLabel>
+#include <QStatusBar>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -117,6 +118,16 @@ private Q_SLOTS:
         QTest::mouseClick(&panel.start_button(), Qt::LeftButton);
         QVERIFY(panel.cancel_button().isVisible() && !panel.form().isEnabled());
         QVERIFY(window.why_not_launch().contains("sweep"));
+        // Nothing trains yet: that it plans is said, here and in the status bar.
+        QVERIFY2(panel.words().text().endsWith(QString::fromUtf8("planning 1 of 6…")),
+                 qPrintable(panel.words().text()));
+        QVERIFY(!named<QLabel>(panel, "sweep_left")->text().isEmpty());
+        const auto in_status = [&](const QString& words) {
+            for (const auto* label : window.statusBar()->findChildren<QLabel*>())
+                if (label->text() == words) return true;
+            return false;
+        };
+        QTRY_VERIFY(in_status(QString::fromUtf8("Sweep: planning 1 of 6…")));
         QTRY_VERIFY_WITH_TIMEOUT(!panel.runs().empty(), 120'000);
         QTest::mouseClick(&panel.cancel_button(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!window.sweeper().is_running(), 60'000);

@@ -295,6 +295,11 @@ private Q_SLOTS:
         const QByteArray text = page.readAll();
         QVERIFY(text.startsWith("<!DOCTYPE html>") && text.contains("2 runs compared"));
         QVERIFY(text.contains("Does it &lt;pay&gt;?") && !text.contains("<script"));
+        // What was done as asked for alarms nobody, and can be looked at.
+        QVERIFY(window.banner().property("calm").toBool());
+        QStringList offered;
+        for (const auto* button : window.banner().findChildren<QPushButton*>()) offered << button->text();
+        QVERIFY2(offered.contains("Open") && offered.contains("Show in folder"), qPrintable(offered.join(", ")));
         window.export_report(runs, "Does it <pay>?", folder.filePath("report.pdf").toStdString());
         QTRY_COMPARE(exported.count(), 2);
         QFile pdf(folder.filePath("report.pdf"));
@@ -303,6 +308,33 @@ private Q_SLOTS:
         window.export_report({77}, {}, folder.filePath("none.html").toStdString());
         QTRY_COMPARE(exported.count(), 3);
         QVERIFY(!exported[2][1].toBool() && !QFile::exists(folder.filePath("none.html")));
+        QVERIFY(!window.banner().property("calm").toBool());
+
+        // A deletion is undone as long as it is told of, and real once that is gone.
+        auto& list = window.compare_page().list();
+        window.show_workspace(MainWindow::compare);
+        QTRY_VERIFY(window.feed().run(runs[0]) != nullptr);
+        const auto offers_undo = [&] {
+            for (auto* button : window.banner().findChildren<QPushButton*>())
+                if (button->text() == "Undo" && !window.banner().isHidden()) return button;
+            return static_cast<QPushButton*>(nullptr);
+        };
+        const int rows = list.view().model()->rowCount();
+        list.remove_later({runs[0]});
+        QCOMPARE(window.banner().text(), QString("Run %1 is deleted").arg(runs[0]));
+        QVERIFY(offers_undo() != nullptr);
+        offers_undo()->click();
+        QCOMPARE(list.view().model()->rowCount(), rows);
+        QCOMPARE(list.selected(), std::vector<RunId>{runs[0]});
+        list.remove_later({runs[0]});
+        list.undo_removal();  // by Ctrl+Z
+        QVERIFY(window.banner().isHidden());
+        list.remove_later(runs);
+        QCOMPARE(window.banner().text(), QString("Runs %1, %2 are deleted").arg(runs[0]).arg(runs[1]));
+        window.banner().show_message("Something else");
+        list.undo_removal();
+        QCOMPARE(list.view().model()->rowCount(), 0);
+        QTRY_VERIFY(!Reader(record).run(runs[0]).has_value() && !Reader(record).run(runs[1]).has_value());
     }
 
     /// Figures are drawn as the page has them, words are there, and what is long goes over to another page.
@@ -343,6 +375,15 @@ private Q_SLOTS:
         const auto pages = [](const QByteArray& pdf) { return pdf.count("/Type /Page\n"); };
         QCOMPARE(pages(page(3, true)), 1);
         QVERIFY(pages(page(150, true)) > 1);
+        QCOMPARE(pages(page(3000, true)), pages(page(3000, false)));  // all of it, also where a figure came
+        QVERIFY(pages(page(3000, false)) > 30);
+        // Long lines wrap: so more pages are needed than lines would fill.
+        const auto listed = [](int letters) {
+            QString text = "<html><body><pre>";
+            for (int i = 0; i < 100; ++i) text += QString(letters, 'x').replace("xxxx", "xxx ") + '\n';
+            return report_pdf((text + "</pre></body></html>").toStdString());
+        };
+        QVERIFY(pages(listed(1000)) > 3 * pages(listed(10)));
         QVERIFY(page(3, true).size() > page(3, false).size() + 100);
     }
 

@@ -18,6 +18,7 @@
 #include "views/compare/timeline_key.h"
 #include "views/runs/parameters.h"
 #include "views/runs/run_table.h"
+#include "views/theme/below_delegate.h"
 #include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
@@ -34,11 +35,23 @@ constexpr int least_list_width = 232, narrow_list = 292, narrow_page = 1100, fir
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int both_parts = 1800;     ///< pixels: differences, and beside them what else there is
 constexpr double differences_share = 0.44;
+constexpr int most_title = 420;
 constexpr int least_timeline = 220, least_low_timeline = 108;  ///< pixels
+
+/// Whole figures, as many as have room.
+class FigureWords : public ElidedLabel {
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        painter.setPen(palette().color(foregroundRole()));
+        const QString words = lines_of_parts(text(), fontMetrics(), contentsRect().width(), 1).value(0);
+        if (fontMetrics().horizontalAdvance(words) <= contentsRect().width())
+            painter.drawText(contentsRect(), static_cast<int>(alignment()), words);
+    }
+};
 
 /// Words in one line at the right.
 ElidedLabel* figures_label() {
-    auto* label = new ElidedLabel;
+    auto* label = new FigureWords;
     label->setProperty("role", "secondary");
     label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     return label;
@@ -68,6 +81,8 @@ QWidget* timeline_title(const RunData& run, const QString& what, QLabel* figures
     swatch->setPixmap(run_swatch(run.info.id));
     auto* name = new ElidedLabel(QObject::tr("Run %1, %2").arg(run.info.id).arg(what));  // before the figures
     name->setProperty("role", "heading");
+    name->ensurePolished();
+    name->setMinimumWidth(std::min(name->sizeHint().width(), most_title));  // before figures, which all runs have
     row->addWidget(swatch);
     row->addWidget(name, 1);
     row->addWidget(figures);
@@ -132,7 +147,16 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     only_differing_->setStyleSheet("QCheckBox{margin-left:8px;}");
     best_->setObjectName("best_run");
     rows->addWidget(best_);
-    rows->addWidget(only_differing_);
+    auto* choices = new QHBoxLayout;
+    choices->setContentsMargins(0, 0, size::gap, 0);
+    choices->addWidget(only_differing_);
+    choices->addStretch();
+    auto* report = new QPushButton(tr("Report…"));
+    report->setObjectName("make_report");
+    report->setToolTip(tr("Writes the runs that are selected as one page: HTML or PDF"));
+    connect(report, &QPushButton::clicked, this, &ComparePage::report_requested);
+    choices->addWidget(report);
+    rows->addLayout(choices);
     rows->addWidget(table_);
 
     tabs_->addTab(differences_tab, tr("Differences"));
@@ -174,9 +198,11 @@ QWidget* ComparePage::timelines_tab() {
     auto* row = head_row();
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     auto* drawn = new QToolButton;
-    drawn->setText(tr("More"));
+    drawn->setText(tr("Key"));
+    drawn->setObjectName("timelines_drawn");
     drawn->setPopupMode(QToolButton::InstantPopup);
-    drawn->setMenu(legend_menu(drawn));
+    legend_ = legend_menu(drawn);
+    drawn->setMenu(legend_);
     drawn->setToolTip(tr("All that timelines draw, and what it means"));
     auto* one = new QPushButton(tr("One iteration"));
     one->setObjectName("one_iteration");
@@ -252,6 +278,7 @@ void ComparePage::show_timeline_key(bool low) {
     runs.reserve(data_.size());
     for (const auto& run : data_) runs.push_back(run.get());
     timeline_key_->set_entries(timeline_key(runs, low, devicePixelRatioF()));
+    show_as_low_lanes(*legend_, low);
 }
 
 /// Of the slowest run: not all of them squeezed together.

@@ -58,7 +58,8 @@ public:
     void set_time(std::optional<std::pair<double, double>> begin_end_s);
 
 Q_SIGNALS:
-    void time_moved();  ///< by whoever looks at the timelines
+    void time_moved();        ///< by whoever looks at the timelines
+    void report_requested();  ///< of the runs selected
 
 protected:
     void changeEvent(QEvent*) override;
@@ -103,7 +104,8 @@ private:
     WorthPanel* worth_;
     QLabel* idle_finding_;
     FlowKey* timeline_key_;
-    QPushButton* selected_;  ///< what is marked in all timelines; pressed, nothing is
+    QMenu* legend_ = nullptr;  ///< all that timelines draw
+    QPushButton* selected_;    ///< what is marked in all timelines; pressed, nothing is
     QScrollArea* stack_scroll_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;

@@ -108,6 +108,12 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
         row.verdicts.push_back(differs && is_sure ? verdict(*now, *base, kind.better) : Verdict::none);
     }
     row.best = best_of(runs, value, kind.better);
+    // One that another seed may have made the best is not called so.
+    for (const auto* run : runs)
+        if (const Number now = value_of(*run); row.best >= 0 && kind.varies_by_seed && now)
+            if (const auto best = static_cast<std::size_t>(row.best);
+                run != runs[best] && seeds_may_explain(*now, *value_of(*runs[best])))
+                row.best = -1;
     finish(row);
     return row;
 }

@@ -54,6 +54,7 @@ int lines_of(const QFont& font, const QString& words, int width) {
 
 /// As many of its words as have room in those lines, with an ellipsis where some have not.
 QString in_lines(const QFont& font, const QString& text, int width, int lines) {
+    if (lines <= 1 && width_of(font, text) <= width) return text;  // eliding measures it otherwise, by a hair
     if (lines <= 1) return QFontMetrics(font).elidedText(text, Qt::ElideRight, width);
     QString shorter = unbroken(text);
     while (shorter.size() > 1 && lines_of(font, shorter, width) > lines) {
@@ -300,7 +301,8 @@ void FigureTable::divide() {
                                              2 * padding_ + std::min(words->words, long_words)));
     for (std::size_t i = 0; i < widths.size(); ++i) setColumnWidth(static_cast<int>(i) + 1, widths[i]);
     if (columnCount() > 0)
-        setColumnWidth(0, std::clamp(room - std::accumulate(widths.begin(), widths.end(), 0), least_names, most_names));
+        setColumnWidth(0, std::clamp(room - std::accumulate(widths.begin(), widths.end(), 0), least_names,
+                                     std::max(most_names, names_ + 2 * size::gap)));
     for (int r = 0; r < rowCount(); ++r) setRowHeight(r, row_height(r));
 }
 

@@ -48,6 +48,7 @@ QString HeadlineCards::text() const {
 
 void HeadlineCards::show_headlines(Headlines headlines) {
     shown_ = std::move(headlines);
+    captions_.clear();
     while (auto* item = row_->takeAt(0)) {
         delete item->widget();
         delete item;
@@ -61,6 +62,16 @@ void HeadlineCards::show_headlines(Headlines headlines) {
     setVisible(shown_.answer || !shown_.cards.empty());
 }
 
+/// Captions are as high as the highest: figures of all cards stand on one line.
+bool HeadlineCards::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize && std::find(captions_.begin(), captions_.end(), watched) != captions_.end()) {
+        int high = 0;
+        for (const auto* caption : captions_) high = std::max(high, caption->heightForWidth(caption->width()));
+        for (auto* caption : captions_) caption->setMinimumHeight(high);
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
 QWidget* HeadlineCards::card(const Headline& headline) {
     auto* frame = new QFrame;
     frame->setProperty("role", "card");
@@ -68,7 +79,11 @@ QWidget* HeadlineCards::card(const Headline& headline) {
     auto* column = new QVBoxLayout(frame);
     column->setContentsMargins(size::gap + size::unit, size::gap, size::gap + size::unit, size::gap);
     column->setSpacing(2);
-    column->addWidget(words_label(with_words_before(headline.title), "small"));
+    auto* caption = words_label(with_words_before(headline.title), "small");
+    caption->setAlignment(Qt::AlignBottom | Qt::AlignLeft);
+    caption->installEventFilter(this);
+    captions_.push_back(caption);
+    column->addWidget(caption);
     auto* line = new QHBoxLayout;
     line->setSpacing(size::gap);
     if (headline.run != 0) {

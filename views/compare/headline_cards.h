@@ -20,12 +20,16 @@ public:
     /// All of them, a line each.
     QString text() const;
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     QWidget* card(const Headline& headline);
 
     QLabel *title_, *words_;
     QWidget* answer_;
     QHBoxLayout* row_;
+    std::vector<QLabel*> captions_;  ///< of the cards
     Headlines shown_;
 };
 

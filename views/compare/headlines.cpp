@@ -2,17 +2,14 @@
 #include "views/compare/headlines.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include <QObject>
 #include <QStringList>
 
-#include "core/analysis/loss_race.h"
 #include "core/analysis/ranking.h"
 #include "views/compare/compared_runs.h"
 #include "views/compare/differences.h"
-#include "views/curves/curve_data.h"
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/runs/same_work.h"
@@ -22,8 +19,6 @@
 
 namespace skippipe {
 namespace {
-
-constexpr double as_long = 1.005;  ///< of the quickest: in three digits it is 1.00
 
 QString shortest_iteration(const std::vector<const RunData*>& runs) {
     return QObject::tr("Shortest %1").arg(iteration_of(clock_of(runs)));
@@ -54,40 +49,19 @@ QString behind_words(const ComparedRuns& all, const std::vector<double>& seconds
     return words.join(QStringLiteral(", "));
 }
 
-/// Those that take as long as the quickest, but for less than is told.
-std::vector<RunId> as_good_as(const std::vector<double>& seconds, std::size_t quickest,
-                              const std::vector<const RunData*>& runs) {
-    std::vector<RunId> found;
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        if (i != quickest && seconds[i] < as_long * seconds[quickest]) found.push_back(runs[i]->info.id);
-    return found;
+std::vector<RunId> numbers_of(const std::vector<std::size_t>& places, const std::vector<const RunData*>& runs) {
+    std::vector<RunId> numbers(places.size());
+    std::transform(places.begin(), places.end(), numbers.begin(), [&](std::size_t i) { return runs[i]->info.id; });
+    return numbers;
 }
 
-/// Who is first at the loss that all get to, by the clock of the runs: what the shorter iteration and the lower loss
-/// come to.
-/// None where readings are too far apart to tell it of each.
-std::optional<Headline> soonest_one(const ComparedRuns& all) {
+Headline soonest_one(const ComparedRuns& all, const Soonest& soonest) {
     const auto& runs = all.runs;
-    std::vector<const std::vector<Metric>*> metrics(runs.size());
-    std::transform(runs.begin(), runs.end(), metrics.begin(), [](const RunData* run) { return &run->metrics; });
-    const std::string metric = loss_to_compare(metrics);
-    std::vector<std::vector<CurvePoint>> curves(runs.size());
-    std::transform(runs.begin(), runs.end(), curves.begin(),
-                   [&](const RunData* run) { return curve_points(*run, metric, WorkAxis::network_time); });
-    std::vector<std::size_t> group_of(runs.size());
-    std::iota(group_of.begin(), group_of.end(), std::size_t{0});
-    const auto race = loss_race(curves, group_of);
-    std::vector<double> seconds;
-    for (const auto& group : race.groups)
-        if (group.is_whole(group.to_target)) seconds.push_back(*group.to_target.mean);
-    if (!race.target || runs.size() < 2 || seconds.size() != runs.size()) return std::nullopt;
-    const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
-    if (*least <= 0 || *least == *most) return std::nullopt;
-    const auto quickest = static_cast<std::size_t>(least - seconds.begin());
+    const auto& [metric, target, seconds, quickest] = soonest;
     const QString loss = metric == "loss" ? QObject::tr("training loss") : QObject::tr("validation loss");
-    return Headline{QObject::tr("Soonest at the %1 that all reach (%2)").arg(loss, three_digits(*race.target)),
-                    runs[quickest]->info.id, duration(*least), capitalised(behind_words(all, seconds, quickest, true)),
-                    as_good_as(seconds, quickest, runs)};
+    return {QObject::tr("Soonest at the %1 that all reach (%2)").arg(loss, three_digits(target)),
+            runs[quickest]->info.id, duration(seconds[quickest]),
+            capitalised(behind_words(all, seconds, quickest, true)), numbers_of(as_good_as(seconds, quickest), runs)};
 }
 
 Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
@@ -132,18 +106,16 @@ Headline quickest_one(const ComparedRuns& all, const Paces& paces, bool reason) 
     std::transform(runs.begin(), runs.end(), seconds.begin(),
                    [](const RunData* run) { return *run->info.iteration_s; });
     return {shortest_iteration(runs), runs[paces.quickest]->info.id, duration(seconds[paces.quickest]),
-            capitalised(behind_words(all, seconds, paces.quickest, reason)), as_good_as(seconds, paces.quickest, runs)};
+            capitalised(behind_words(all, seconds, paces.quickest, reason)),
+            numbers_of(as_good_as(seconds, paces.quickest), runs)};
 }
 
 /// All that is said of the runs, a card each.
-std::vector<Headline> cards(const ComparedRuns& all, const std::vector<RankedRun>& ranked, const Ranking& ranking) {
-    const bool by_loss = ranking.by == Ranking::By::loss;
+std::vector<Headline> cards(const ComparedRuns& all, const Judgement& verdict) {
     std::vector<Headline> lines;
-    const auto soonest = by_loss ? soonest_one(all) : std::nullopt;
-    if (soonest) lines.push_back(*soonest);
-    lines.push_back(best_one(all, ranking));
-    if (by_loss)
-        if (const auto found = paces(ranked)) lines.push_back(quickest_one(all, *found, !soonest));
+    if (verdict.soonest) lines.push_back(soonest_one(all, *verdict.soonest));
+    lines.push_back(best_one(all, verdict.ranking));
+    if (verdict.paces) lines.push_back(quickest_one(all, *verdict.paces, !verdict.soonest));
     return lines;
 }
 
@@ -156,14 +128,11 @@ QString title_of(const std::vector<RunId>& best) {
     return QObject::tr("Runs %1 and %2 are best").arg(numbers.join(", "), last);
 }
 
-/// By the first card that is sure and does not make all of them equal; the others say whether they agree.
-std::optional<Answer> answer_of(const ComparedRuns& all, const std::vector<Headline>& cards) {
-    const auto decisive = std::find_if(cards.begin(), cards.end(), [&](const Headline& card) {
-        return card.run != 0 && !card.may_be_chance && card.as_good.size() + 1 < all.runs.size();
-    });
-    if (decisive == cards.end()) return std::nullopt;
-    Answer answer{decisive->as_good, {}, {}};
-    answer.best.push_back(decisive->run);
+/// Of the runs that are best; the cards say whether they agree.
+std::optional<Answer> answer_of(const ComparedRuns& all, const std::vector<std::size_t>& best,
+                                const std::vector<Headline>& cards) {
+    if (best.empty()) return std::nullopt;
+    Answer answer{numbers_of(best, all.runs), {}, {}};
     std::sort(answer.best.begin(), answer.best.end());
     answer.title = title_of(answer.best);
     const auto is_best = [&](RunId run) {
@@ -181,20 +150,18 @@ std::optional<Answer> answer_of(const ComparedRuns& all, const std::vector<Headl
     }
     answer.words = capitalised(won.join(QStringLiteral(", ")));
     if (!lost.isEmpty()) answer.words += QStringLiteral("; ") + lost.join(QStringLiteral(", "));
-    std::vector<std::size_t> best;
-    for (std::size_t i = 0; i < all.runs.size(); ++i)
-        if (is_best(all.runs[i]->info.id)) best.push_back(i);
     if (const QString own = shared_words(all, best); !own.isEmpty())
         answer.words +=
             (best.size() == 1 ? QObject::tr(". Only it has %1") : QObject::tr(". Only they have %1")).arg(own);
     return answer;
 }
 
-std::vector<RankedRun> ranked_of(const std::vector<const RunData*>& runs) {
-    std::vector<RankedRun> ranked;
-    ranked.reserve(runs.size());
-    for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
-    return ranked;
+std::vector<JudgedRun> judged_of(const std::vector<const RunData*>& runs) {
+    std::vector<JudgedRun> judged;
+    judged.reserve(runs.size());
+    for (const auto* run : runs)
+        judged.push_back({&run->info, &run->experiment, &run->metrics, run->iteration ? &*run->iteration : nullptr});
+    return judged;
 }
 
 /// Of runs that do not all train the same, those that most of them train the same as; the rest is set aside.
@@ -253,13 +220,12 @@ Headlines headlines(const std::vector<const RunData*>& runs) {
                        QObject::tr("Run %1 alone").arg(runs.front()->info.id),
                        QObject::tr("Select another run in the list as well, with Ctrl, to see how they differ")},
                 {}};
-    const auto ranked = ranked_of(runs);
-    const auto ranking = rank_runs(ranked);
-    if (!ranking) return {};
-    if (ranking->by == Ranking::By::loss && !train_the_same(runs)) return headlines_of_most(runs);
+    const auto verdict = judge(judged_of(runs));
+    if (!verdict) return {};
+    if (verdict->ranking.by == Ranking::By::loss && !train_the_same(runs)) return headlines_of_most(runs);
     const ComparedRuns all(runs);
-    auto found = cards(all, ranked, *ranking);
-    return {answer_of(all, found), std::move(found)};
+    auto found = cards(all, *verdict);
+    return {answer_of(all, verdict->best, found), std::move(found)};
 }
 
 QString to_text(const Answer& answer) { return QStringLiteral("%1. %2").arg(answer.title, answer.words); }

@@ -24,14 +24,23 @@ constexpr WorkAxis race_axes[] = {WorkAxis::network_time, WorkAxis::machine_time
                                   WorkAxis::block_flops,  WorkAxis::tokens,       WorkAxis::iteration};
 constexpr const char* chosen = "chosen";  ///< property: what somebody has chosen, not what stands there unasked
 constexpr int least_letters = 8, target_width = 72, least_name = 140, beside_names = 60;  ///< icon and padding
+constexpr int least_width = Qt::UserRole;  ///< of a column: pixels of what stands in it
 constexpr int least_table = 160;
 
 QLabel* small_label(const QString& text) { return words_label(text, "secondary"); }
+
+/// Of a column; what a style asks for a head has room for marks that are not there.
+int width_of_words(const QAbstractItemView& table, const QTableWidgetItem& head, int column) {
+    constexpr int head_padding = 24;
+    return std::max(QFontMetrics(small_font()).size(0, head.text()).width() + head_padding,
+                    table.sizeHintForColumn(column));
+}
 
 }  // namespace
 
 RacePanel::RacePanel(QWidget* parent)
     : QWidget(parent),
+      controls_(new QWidget),
       metric_(new QComboBox),
       axis_(new QComboBox),
       group_(new QComboBox),
@@ -42,7 +51,7 @@ RacePanel::RacePanel(QWidget* parent)
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")) {
     auto* column = seamless_column(this);
-    auto* row = new QHBoxLayout;
+    auto* row = new QHBoxLayout(controls_);
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
     row->setSpacing(size::gap);
     fill_losses(*metric_, {"validation_loss", "loss", "bits_per_byte"});
@@ -68,7 +77,7 @@ RacePanel::RacePanel(QWidget* parent)
                                                         small_label(tr("over")), axis_, small_label(tr("by")), group_})
         row->addWidget(widget);
     row->addStretch();
-    column->addLayout(row);
+    column->addWidget(controls_);
     words_->setWordWrap(true);
     words_->setContentsMargins(size::gap, 0, size::gap, size::unit);
     finding_->setObjectName("race_finding");
@@ -155,6 +164,7 @@ void RacePanel::draw() {
     empty_->setText(shown_.size() < 2 ? tr("Select two or more runs to see which is first at a loss")
                                       : tr("The selected runs have no values of this kind"));
     chart_->setVisible(any);
+    controls_->setVisible(shown_.size() > 1);
     level_ = race.target;
     target_->setPlaceholderText(race.target ? three_digits(*race.target) : tr("loss"));
     words_->setText(race.words + (aside_.empty() ? QString{} : tr(" %1.").arg(set_aside_words(aside_))));
@@ -179,8 +189,8 @@ void RacePanel::draw() {
         }
     for (int c = 0; c < table_->columnCount(); ++c) {
         table_->horizontalHeaderItem(c)->setTextAlignment((c > 0 ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-        table_->resizeColumnToContents(c);
-        table_->setColumnWidth(c, table_->columnWidth(c) + size::gap);
+        table_->horizontalHeaderItem(c)->setData(least_width,
+                                                 width_of_words(*table_, *table_->horizontalHeaderItem(c), c));
     }
     if (any) share_width();
     draw_chart();
@@ -209,16 +219,27 @@ int RacePanel::name_height(int row) const {
     return words.height() + size::gap;
 }
 
-/// Columns that say nothing are not there; names have what the figures leave.
+/// Columns that say nothing are not there; names have what the figures leave, and before their own lines wrap the
+/// space between the figures.
 void RacePanel::share_width() {
-    int figures = 0;
+    int figures = 0, shown = 0, names = 0;
+    for (int r = 0; r < table_->rowCount(); ++r)
+        names = std::max(names, table_->fontMetrics().horizontalAdvance(table_->item(r, 0)->text()) + beside_names);
     for (int c = 1; c < table_->columnCount(); ++c) {
         bool says_something = false;
         for (int r = 0; r < table_->rowCount(); ++r)
             says_something = says_something || !table_->item(r, c)->text().isEmpty();
         table_->setColumnHidden(c, !says_something);
-        figures += table_->columnWidth(c);  // 0: hidden
+        if (!says_something) continue;
+        ++shown;
+        figures += table_->horizontalHeaderItem(c)->data(least_width).toInt();
     }
+    const int free = table_->viewport()->width() - figures - names;
+    const int apart = shown == 0 ? 0 : std::clamp(free / shown, 0, int{size::gap});
+    for (int c = 1; c < table_->columnCount(); ++c)
+        if (!table_->isColumnHidden(c))
+            table_->setColumnWidth(c, table_->horizontalHeaderItem(c)->data(least_width).toInt() + apart);
+    figures += shown * apart;
     if (table_->columnCount() > 0)
         table_->setColumnWidth(0, std::max(least_name, table_->viewport()->width() - figures));
     table_->resizeRowsToContents();

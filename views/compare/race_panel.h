@@ -43,6 +43,7 @@ private:
     int name_height(int row) const;
     QStringList keys() const;
 
+    QWidget* controls_;
     QComboBox *metric_, *axis_, *group_;
     QLineEdit* target_;
     QTableWidget* table_;

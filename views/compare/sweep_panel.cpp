@@ -265,30 +265,59 @@ QString SweepPanel::counted() const {
     if (static_cast<std::size_t>(done) == count) return words + tr("; all are done");
     if (done > 0) words += done == 1 ? tr("; 1 is done") : tr("; %1 are done").arg(done);
     if (taken > 0) words += taken == 1 ? tr(", 1 is under way") : tr(", %1 are under way").arg(taken);
+    if (const QString planning = planning_words(); !planning.isEmpty()) words += tr("; ") + planning;
     return words + expected();
 }
 
-/// "; about 12 min of one run at a time, by the pace of run 5": the last one of this name says how long they take.
-QString SweepPanel::expected() const {
-    if (sweeper_.is_running()) return {};
+QString SweepPanel::planning_words() const {
+    if (!sweeper_.is_running()) return {};
+    if (!points_) return tr("planning…");
+    std::size_t begun = 0;
+    for (const auto& state : states_) {
+        if (state.taken) return {};
+        if (state.done) ++begun;
+    }
+    return begun < points_->size() ? tr("planning %1 of %2…").arg(begun + 1).arg(points_->size()) : QString{};
+}
+
+/// Seconds an iteration of the last run of this name, and which that is.
+std::optional<std::pair<RunId, double>> SweepPanel::pace() const {
     const RunInfo* like = nullptr;
     for (const auto& run : feed_.runs())
         if (run.name == document_.experiment().name && run.machine_s > 0 && run.iterations_done > 0 &&
             (like == nullptr || run.id > like->id))
             like = &run;
     if (like == nullptr) return {};
+    return std::pair{like->id, like->machine_s / like->iterations_done};
+}
+
+double SweepPanel::iterations_left() const {
     double iterations = 0;
     for (std::size_t i = 0; i < points_->size(); ++i)
         iterations += (*points_)[i].experiment.training.iterations * (1 - (i < states_.size() ? states_[i].share : 0));
-    return tr("; about %1, one at a time, at the pace of run %2")
-        .arg(duration(iterations * like->machine_s / like->iterations_done))
-        .arg(like->id);
+    return iterations;
 }
 
-/// What is left goes as quickly as what was done since the start.
+/// "; about 12 min, one at a time, at the pace of run 5".
+QString SweepPanel::expected() const {
+    const auto like = sweeper_.is_running() ? std::nullopt : pace();
+    if (!like) return {};
+    return tr("; about %1, one at a time, at the pace of run %2")
+        .arg(duration(iterations_left() * like->second))
+        .arg(like->first);
+}
+
+/// What is left goes as quickly as what was done since the start; before that, as an earlier run did.
 QString SweepPanel::time_left() const {
+    if (!points_) return {};
     const double done = share_done() - share_at_start_;
-    if (!points_ || done <= 0) return {};
+    if (done <= 0) {
+        const auto like = pace();
+        return !like ? tr("time left: told as soon as a run trains")
+                     : tr("about %1 left, at the pace of run %2")
+                           .arg(duration(iterations_left() * like->second))
+                           .arg(like->first);
+    }
     const double passed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
     return tr("about %1 left").arg(duration(passed_s * (static_cast<double>(points_->size()) - share_done()) / done));
 }
@@ -322,6 +351,7 @@ void SweepPanel::follow_state() {
     pictures_->setVisible(begun);
     to_come_->setVisible(!begun);
     to_come_title_->setText(look_.rows() > 0 ? tr("What will run, a row each") : tr("Results stand here as runs end"));
+    if (const QString planning = planning_words(); planning != std::exchange(told_, planning)) Q_EMIT progressed();
 }
 
 void SweepPanel::make_table() {

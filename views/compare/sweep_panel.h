@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,9 +47,12 @@ public:
     bool is_looking() const { return looking_ || counting_ || delay_.isActive(); }
     /// Why nothing can start now; empty: it can.
     void set_hindrance(const QString& hindrance);
+    /// "planning 1 of 6…": what a sweep does while none of its runs trains; empty: one does, or nothing goes on.
+    QString planning_words() const;
 
 Q_SIGNALS:
     void runs_chosen(const std::vector<RunId>& runs);
+    void progressed();  ///< of a sweep that goes on
 
 protected:
     void showEvent(QShowEvent*) override;
@@ -74,6 +78,8 @@ private:
     double share_done() const;
     QString counted() const;
     QString expected() const;
+    std::optional<std::pair<RunId, double>> pace() const;
+    double iterations_left() const;
     QString time_left() const;
 
     const Document& document_;
@@ -100,6 +106,7 @@ private:
     std::vector<std::pair<RunId, RunState>> looked_at_;  ///< the record's runs when it was asked last
     bool looking_ = false, counting_ = false;
     double share_at_start_ = 0;
+    QString told_;  ///< of what it plans
     std::chrono::steady_clock::time_point began_;
 };
 

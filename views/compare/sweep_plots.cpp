@@ -65,7 +65,9 @@ std::vector<double> ticks_between(const PlotExtent& extent, double step) {
 /// An axis' end as the table writes it.
 QString figure_text(const SweepColumn& column, const SweepLook& look, double value) {
     if (&column == look.iteration()) return duration(value);
-    return &column == look.loss() ? QString::number(value, 'f', 4) : three_digits(value);
+    return &column == look.loss() ? QString::number(value, 'f', 4)
+           : column.is_figure     ? three_digits(value)
+                                  : without_zeros(three_digits(value));
 }
 
 void draw_elided(QPainter& painter, const QRectF& box, int flags, const QString& words) {

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 
 #include "views/curves/curve_ticks.h"
+#include "views/curves/end_labels.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -251,6 +252,7 @@ std::pair<double, double> CurveChart::x_range() const {
 }
 
 void CurveChart::set_crosshair(std::optional<double> x) {
+    if (x && set_.choice.x == WorkAxis::iteration) x = std::round(*x);  // there are no others
     crosshair_x_ = x;
     crosshair_->setVisible(x.has_value());
     if (x) {
@@ -268,23 +270,20 @@ QString CurveChart::words_on(const QCPAxis& axis, double value, bool is_time, co
 
 QString CurveChart::crosshair_words() const {
     if (!crosshair_x_) return {};
-    double x = *crosshair_x_;
-    for (const auto& curve : set_.curves)
-        if (const auto point = curve.marks ? std::nullopt : curve.at(x)) {
-            x = point->x;
-            break;
-        }
-    const QString value = set_.choice.x == WorkAxis::iteration ? QString::number(std::llround(x))
-                                                               : words_on(*plot_->xAxis, x, set_.x_is_time, {});
-    return tr("%1 %2").arg(set_.x_label, value);
+    return tr("%1 %2").arg(set_.x_label, x_words(*crosshair_x_));
+}
+
+QString CurveChart::x_words(double x) const {
+    return set_.choice.x == WorkAxis::iteration ? QString::number(std::llround(x))
+                                                : words_on(*plot_->xAxis, x, set_.x_is_time, {});
 }
 
 QString CurveChart::value_words(const Curve& curve) const {
     constexpr double near = 0.02;  // of what is in sight
     const auto point = crosshair_x_ ? curve.at(*crosshair_x_) : std::nullopt;
     if (!point || (curve.marks && std::abs(point->x - *crosshair_x_) > near * plot_->xAxis->range().size())) return {};
-    const bool bytes = set_.choice.metric == "bytes_sent";
-    return words_on(*plot_->yAxis, point->y, set_.y_is_time, bytes ? QStringLiteral("B") : QString{});
+    const QString value = curve_value_words(set_, point->y), there = x_words(point->x);
+    return there == x_words(*crosshair_x_) ? value : tr("%1 at %2").arg(value, there);
 }
 
 void CurveChart::set_level(std::optional<double> y) {

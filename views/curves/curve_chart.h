@@ -76,6 +76,7 @@ private:
     void style();
     void label_y();
     bool has_many() const;
+    QString x_words(double x) const;
     static QString words_on(const QCPAxis& axis, double value, bool is_time, const QString& unit);
     Thinned thin(const SharedPoints& points, const std::vector<Thinned>& before) const;
     void add_curve(const Curve& curve, const std::vector<Thinned>& before);

@@ -19,9 +19,12 @@ struct Curve {
     bool in_legend = true;              ///< false: its colour is in the legend already
     bool is_aside = false;              ///< of what trained something else: axes are those of the others
 
-    /// Where the curve is at the nearest x; none outside its ends.
+    /// Where the curve is at that x, as its line is drawn; of discs the nearest one. None outside its ends.
     std::optional<CurvePoint> at(double x) const {
-        return point_near(smooth.empty() ? static_cast<const std::vector<CurvePoint>&>(points) : smooth, x);
+        const auto& drawn = smooth.empty() ? static_cast<const std::vector<CurvePoint>&>(points) : smooth;
+        if (marks) return point_near(drawn, x);
+        const auto y = value_at(drawn, x);
+        return y ? std::optional(CurvePoint{x, *y}) : std::nullopt;
     }
 };
 

@@ -25,14 +25,14 @@ std::size_t labelled(const CurveSet& set) {
 
 constexpr double long_from = 1e4;  ///< that has a prefix
 
-QString value_words(const CurveSet& set, double y) {
+}  // namespace
+
+QString curve_value_words(const CurveSet& set, double y) {
     if (set.y_is_time) return duration(y);
     if (set.choice.metric == "idle_share") return percent(y / 100);
     if (set.choice.metric == "bytes_sent") return quantity(y, QStringLiteral("B"));
     return std::abs(y) < long_from ? three_digits(y) : quantity(y, {});
 }
-
-}  // namespace
 
 std::vector<CurveEnd> curve_ends(const CurveSet& set, double begin, double end) {
     std::vector<CurveEnd> ends;
@@ -85,7 +85,7 @@ EndLabels::EndLabels(QCustomPlot& plot) : plot_(plot) {
 }
 
 QString EndLabels::words_of(const CurveEnd& end) const {
-    QString value = (end.curve->marks ? QString::fromUtf8("○ ") : QString{}) + value_words(*set_, end.point.y);
+    QString value = (end.curve->marks ? QString::fromUtf8("○ ") : QString{}) + curve_value_words(*set_, end.point.y);
     if (!names_runs_) return value;
     const QString runs = end.curve->runs.isEmpty() ? QString::number(end.curve->run) : end.curve->runs;
     return QStringLiteral("%1  %2").arg(runs, value);

@@ -16,7 +16,10 @@ struct CurveEnd {
     CurvePoint point;
 };
 
-/// Of lines, those that reach into x `begin` to `end`: their last point there, or the one nearest to `end`.
+/// A value as it is told beside its curve's end and at the crosshair.
+QString curve_value_words(const CurveSet& set, double y);
+
+/// Of lines, those that reach into x `begin` to `end`: where each ends there, or leaves it.
 std::vector<CurveEnd> curve_ends(const CurveSet& set, double begin, double end);
 
 /// As near as can be to where they want to be, at least `distance` apart, in the same order, between `low` and `high`;

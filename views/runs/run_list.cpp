@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -19,7 +20,7 @@ namespace skippipe {
 namespace {
 
 constexpr int note_rows = 2;
-constexpr int note_pause_ms = 500, removal_ms = 10'000;
+constexpr int note_pause_ms = 500;
 
 }  // namespace
 
@@ -34,7 +35,9 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
       resume_(new QPushButton(tr("Resume"))),
       watch_(new QPushButton(tr("Watch"))),
       empty_(new QWidget),
-      empty_words_(new QLabel) {
+      empty_words_(new QLabel),
+      launch_(new QPushButton(tr("Launch the experiment"))),
+      clear_(new QPushButton(tr("Clear the filter"))) {
     filter_.setSourceModel(&table_);
     view_->setModel(&filter_);
     view_->setObjectName("runs");
@@ -55,8 +58,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     for (int i = 0; i < RunTable::columns; ++i) view_->setColumnWidth(i, widths[i]);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     offer_columns();
-    words_->setPlaceholderText(tr("Filter by name, planner, state or tag"));
-    words_->setToolTip(tr("Archived runs are listed where the filter says \"archived\", or from a run's menu"));
+    words_->setPlaceholderText(tr("Filter by what rows say, tag or note"));
+    words_->setToolTip(tr(
+        "Finds runs by number, name, state, skip ratio (\"skip 0.33\"), seed, planner, tag and note. What is selected "
+        "stays so. Archived runs are listed where the filter says \"archived\", or from a run's menu"));
     words_->setClearButtonEnabled(true);
     words_->setObjectName("run_filter");
     words_->setAccessibleName(tr("Filter of runs"));
@@ -70,9 +75,6 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     note_->setFixedHeight(note_rows * note_->fontMetrics().lineSpacing() + 2 * size::gap + size::unit);
     note_pause_.setSingleShot(true);
     note_pause_.setInterval(note_pause_ms);
-    removal_.setSingleShot(true);
-    removal_.setInterval(removal_ms);
-    connect(&removal_, &QTimer::timeout, this, &RunList::remove_now);
     view_->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(view_, &QWidget::customContextMenuRequested, this, &RunList::offer_menu);
 
@@ -89,10 +91,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     empty_words_->setAlignment(Qt::AlignCenter);
     empty_words_->setWordWrap(true);
     empty_words_->setProperty("role", "secondary");
-    auto* launch = new QPushButton(tr("Launch the experiment"));
+    clear_->setObjectName("clear_filter");
     middle->addStretch();
     middle->addWidget(empty_words_);
-    middle->addWidget(launch, 0, Qt::AlignHCenter);
+    for (auto* button : {launch_, clear_}) middle->addWidget(button, 0, Qt::AlignHCenter);
     middle->addStretch();
     auto* buttons = new QHBoxLayout;
     buttons->setContentsMargins(size::gap, 0, size::gap, 0);
@@ -111,8 +113,15 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
 
     connect(&feed, &RunFeed::runs_changed, this, &RunList::follow);
     connect(&feed, &RunFeed::error_changed, this, &RunList::follow);
-    connect(words_, &QLineEdit::textChanged, this, [this](const QString& text) { filter_.set_words(text); });
-    connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunList::follow_selection);
+    connect(words_, &QLineEdit::textChanged, this, &RunList::filter_by);
+    connect(clear_, &QPushButton::clicked, words_, &QLineEdit::clear);
+    connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+        if (changes_rows_) return;
+        // Who adds to what is selected adds to what is out of sight as well.
+        if (!QGuiApplication::keyboardModifiers().testAnyFlags(Qt::ControlModifier | Qt::ShiftModifier))
+            out_of_sight_.clear();
+        follow_selection();
+    });
     // Once for all that changes at once: a filter takes rows away range by range.
     row_fit_.setSingleShot(true);
     row_fit_.setInterval(0);
@@ -124,7 +133,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(tags_, &QLineEdit::editingFinished, this, &RunList::store_words);
     connect(note_, &QPlainTextEdit::textChanged, &note_pause_, qOverload<>(&QTimer::start));
     connect(&note_pause_, &QTimer::timeout, this, &RunList::store_words);
-    connect(launch, &QPushButton::clicked, this, &RunList::launch_requested);
+    connect(launch_, &QPushButton::clicked, this, &RunList::launch_requested);
     pin_->setCheckable(true);
     for (auto* button : {pin_, resume_, watch_}) button->setProperty("role", "narrow");
     connect(pin_, &QPushButton::clicked, this, [this] {
@@ -153,10 +162,17 @@ RunList::~RunList() {
     remove_now();
 }
 
-std::vector<RunId> RunList::selected() const {
+std::vector<RunId> RunList::chosen_in_sight() const {
     std::vector<RunId> runs;
     for (const auto& index : view_->selectionModel()->selectedRows())
         runs.push_back(index.data(RunTable::run_role).toLongLong());
+    std::sort(runs.begin(), runs.end());
+    return runs;
+}
+
+std::vector<RunId> RunList::selected() const {
+    auto runs = chosen_in_sight();
+    runs.insert(runs.end(), out_of_sight_.begin(), out_of_sight_.end());
     std::sort(runs.begin(), runs.end());  // wherever runs stand beside each other, by number, whatever the list is by
     const bool is_pinned = std::find(runs.begin(), runs.end(), baseline()) != runs.end();
     const RunId first = is_pinned || runs.empty() ? baseline() : *std::min_element(runs.begin(), runs.end());
@@ -164,17 +180,52 @@ std::vector<RunId> RunList::selected() const {
     return runs;
 }
 
-void RunList::select(const std::vector<RunId>& runs) {
-    wanted_ = runs;
+QItemSelection RunList::rows_of(const std::vector<RunId>& runs) const {
     QItemSelection rows;
-    for (int row = 0; row < filter_.rowCount(); ++row)
+    for (int row = 0; row < filter_.rowCount() && !runs.empty(); ++row)
         if (const RunId id = filter_.index(row, 0).data(RunTable::run_role).toLongLong();
             std::find(runs.begin(), runs.end(), id) != runs.end())
             rows.select(filter_.index(row, 0), filter_.index(row, filter_.columnCount() - 1));
+    return rows;
+}
+
+void RunList::select(const std::vector<RunId>& runs) {
+    wanted_ = runs;
+    const auto rows = rows_of(runs);
     if (rows.isEmpty()) return;
     wanted_.clear();
+    out_of_sight_.clear();
     view_->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
     view_->scrollTo(rows.indexes().front());
+}
+
+/// Who looks for one run does not put away those that are compared.
+void RunList::filter_by(const QString& words) {
+    const auto chosen = selected();
+    changes_rows_ = true;
+    filter_.set_words(words);
+    view_->selectionModel()->select(rows_of(chosen), QItemSelectionModel::ClearAndSelect);
+    changes_rows_ = false;
+    out_of_sight_ = chosen;
+    for (const RunId id : chosen_in_sight()) std::erase(out_of_sight_, id);
+    show_emptiness();
+    follow_selection();
+}
+
+/// No run at all, or none that the filter lets through.
+void RunList::show_emptiness() {
+    const bool none = feed_.runs().empty();
+    const QString words = words_->text().trimmed();
+    const bool filtered = !none && filter_.rowCount() == 0 && !words.isEmpty();
+    view_->setVisible(!none && !filtered);
+    empty_->setVisible(none || filtered);
+    launch_->setVisible(none);
+    clear_->setVisible(filtered);
+    empty_words_->setText(filtered ? tr("No run matches “%1”").arg(words)
+                          : feed_.error().isEmpty()
+                              ? tr("Every run is listed here with its state and results\nNone was "
+                                   "launched yet")
+                              : feed_.error());
 }
 
 void RunList::set_marks(const RunMarks& marks) {
@@ -198,16 +249,25 @@ void RunList::toggle_hidden(const std::vector<RunId>& runs) {
     mark(marks);
 }
 
-/// A click on an eye shows or hides a run and leaves the selection as it is; H does so for what is selected. Del
-/// deletes that.
+/// H hides what is selected, Del deletes it, Ctrl+Z brings that back.
+bool RunList::take_key(const QKeyEvent& key) {
+    if (key.matches(QKeySequence::Undo)) return undo_removal(), true;
+    if (key.modifiers() != Qt::NoModifier) return false;
+    if (key.key() == Qt::Key_H) return toggle_hidden(selected()), true;
+    if (key.key() == Qt::Key_Delete) return remove_later(chosen_in_sight()), true;
+    return false;
+}
+
+/// A click on an eye shows or hides a run and leaves the selection as it is.
 bool RunList::eventFilter(QObject* watched, QEvent* event) {
     const auto type = event->type();
     if (watched == view_) {
-        const auto* key = type == QEvent::KeyPress ? static_cast<QKeyEvent*>(event) : nullptr;
-        if (key == nullptr || key->modifiers() != Qt::NoModifier) return false;
-        if (key->key() == Qt::Key_H) return toggle_hidden(selected()), true;
-        if (key->key() == Qt::Key_Delete) return remove_later(selected()), true;
-        return false;
+        if (type == QEvent::KeyPress) return take_key(*static_cast<QKeyEvent*>(event));
+        // Whoever has deleted runs here means them, not what was last done to the experiment.
+        const bool of_runs = !removed_.empty() || !deleted_.empty();
+        if (type != QEvent::ShortcutOverride || !of_runs) return false;
+        if (!static_cast<QKeyEvent*>(event)->matches(QKeySequence::Undo)) return false;
+        return event->accept(), true;
     }
     if (type == QEvent::Resize) fit_columns();
     if (type == QEvent::MouseButtonPress || type == QEvent::MouseButtonDblClick) {
@@ -221,14 +281,15 @@ bool RunList::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void RunList::follow() {
+    const auto chosen = selected();
+    changes_rows_ = true;
     table_.set_runs(feed_.runs());
+    changes_rows_ = false;
+    // Where a run went, all rows are new: those that stay are selected as before.
+    if (selected() != chosen) view_->selectionModel()->select(rows_of(chosen), QItemSelectionModel::ClearAndSelect);
+    std::erase_if(out_of_sight_, [this](RunId id) { return feed_.run(id) == nullptr; });
     if (feed_.has_looked() && feed_.error().isEmpty()) table_.set_marks(still_there(table_.marks(), feed_.runs()));
-    const bool none = feed_.runs().empty();
-    view_->setVisible(!none);
-    empty_->setVisible(none);
-    empty_words_->setText(feed_.error().isEmpty()
-                              ? tr("Every run is listed here with its state and results\nNone was launched yet")
-                              : feed_.error());
+    show_emptiness();
     if (!wanted_.empty()) select(wanted_);
     read_parameters();
     follow_selection();

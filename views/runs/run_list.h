@@ -30,7 +30,8 @@ public:
     explicit RunList(RunFeed& feed, QWidget* parent = nullptr);
     ~RunList() override;
 
-    /// Selected runs, the baseline first (the oldest, where it is none of them), then from top to bottom.
+    /// Selected runs, the baseline first (the oldest, where it is none of them), then from top to bottom; with those
+    /// that the filter hides.
     std::vector<RunId> selected() const;
     RunId baseline() const { return table_.marks().baseline.id; }
     /// Which run is the baseline and which curves leave out; runs that the record does not have are forgotten once it
@@ -49,9 +50,12 @@ public:
     QPlainTextEdit& note() { return *note_; }
     QPushButton& resume_button() { return *resume_; }
     QPushButton& pin_button() { return *pin_; }
-    /// Hides runs that do not go on, and deletes them a little later, unless it is undone.
+    /// Hides runs that do not go on; `remove_now` deletes them, unless it is undone before.
     void remove_later(const std::vector<RunId>& runs);
+    /// They are back, and selected.
     void undo_removal();
+    /// What waits to be undone is gone for good: so it is too when others are removed, or this goes.
+    void remove_now();
     /// Why nothing can start now; empty: it can.
     void set_hindrance(const QString& hindrance);
 
@@ -63,8 +67,10 @@ Q_SIGNALS:
     void resume_requested(qint64 run);
     void extend_requested(qint64 run);
     void fork_requested(qint64 run);
-    void columns_changed();   ///< of parameters
-    void removed(int count);  ///< they are hidden, and gone in ten seconds
+    void report_requested();             ///< of the runs selected
+    void columns_changed();              ///< of parameters
+    void removed(const QString& words);  ///< "Run 4 is deleted": it is hidden, until `remove_now` deletes it
+    void restored();                     ///< it was undone, or no longer can be
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -77,6 +83,11 @@ private:
     void follow_selection();
     void show_words(const RunInfo* run);
     void store_words();
+    void filter_by(const QString& words);
+    void show_emptiness();
+    std::vector<RunId> chosen_in_sight() const;
+    QItemSelection rows_of(const std::vector<RunId>& runs) const;
+    bool take_key(const QKeyEvent& key);
     // run_list_columns.cpp
     void offer_columns();
     void fit_columns();
@@ -86,7 +97,6 @@ private:
     // run_list_menu.cpp
     void offer_menu(QPoint place);
     void toggle_tag(const std::vector<RunId>& runs, const std::string& tag);
-    void remove_now();
 
     RunFeed& feed_;
     RunTable table_;
@@ -95,7 +105,7 @@ private:
     BelowDelegate* names_;
     QLineEdit *words_, *tags_;
     QPlainTextEdit* note_;
-    QTimer note_pause_, removal_, row_fit_;
+    QTimer note_pause_, row_fit_;
     QSet<QString> whole_words_;  ///< what tells runs apart that has room in one line of `words_room_` pixels
     int words_room_ = -1;
     std::set<RunId> removed_, deleted_;  ///< hidden and not deleted yet; deleted
@@ -104,7 +114,10 @@ private:
     QString hindrance_;
     QWidget* empty_;
     QLabel* empty_words_;
+    QPushButton *launch_, *clear_;
     std::vector<RunId> wanted_;
+    std::vector<RunId> out_of_sight_;  ///< selected, and hidden by the filter
+    bool changes_rows_ = false;        ///< rows come and go, and with them what the view has selected
     bool reads_parameters_ = false;
     bool widths_chosen_ = false;                            ///< by a hand at a column's edge
     bool columns_chosen_ = false;                           ///< in a head's menu, or kept from before

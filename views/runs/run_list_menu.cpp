@@ -5,9 +5,12 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QMenu>
+#include <QScopedValueRollback>
 
 #include "core/base/shell.h"
+#include "views/runs/parameters.h"
 #include "views/runs/run_list.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -40,33 +43,47 @@ void RunList::toggle_tag(const std::vector<RunId>& runs, const std::string& tag)
 }
 
 void RunList::remove_later(const std::vector<RunId>& runs) {
-    remove_now();
+    if (!removed_.empty()) {
+        remove_now();
+        Q_EMIT restored();  // of those nothing can be undone any more
+    }
     for (const RunId id : runs)
         if (const auto* run = feed_.run(id); run != nullptr && run->state != RunState::running) removed_.insert(id);
     if (removed_.empty()) return;
     auto gone = deleted_;
     gone.insert(removed_.begin(), removed_.end());
-    filter_.set_gone(std::move(gone));
-    removal_.start();
-    Q_EMIT removed(static_cast<int>(removed_.size()));
+    {
+        // What follows the selection tells the table, which a filter at work does not bear.
+        const QScopedValueRollback changes(changes_rows_, true);
+        filter_.set_gone(std::move(gone));
+    }
+    follow_selection();
+    const QString names = capitalised(run_numbers({removed_.begin(), removed_.end()}));
+    Q_EMIT removed((removed_.size() == 1 ? tr("%1 is deleted") : tr("%1 are deleted")).arg(names));
 }
 
 void RunList::undo_removal() {
-    removal_.stop();
+    if (removed_.empty()) return;
+    const std::vector<RunId> back(removed_.begin(), removed_.end());
     removed_.clear();
-    filter_.set_gone(deleted_);
+    {
+        const QScopedValueRollback changes(changes_rows_, true);
+        filter_.set_gone(deleted_);
+    }
+    select(back);
+    if (isVisible()) view_->setFocus();
+    Q_EMIT restored();
 }
 
-/// What waits to be undone is gone for good. Its rows stay hidden until the record has told so.
+/// Their rows stay hidden until the record has told so.
 void RunList::remove_now() {
-    removal_.stop();
     for (const RunId id : removed_) feed_.remove(id);
     deleted_.insert(removed_.begin(), removed_.end());
     removed_.clear();
 }
 
 void RunList::offer_menu(QPoint place) {
-    const auto runs = selected();
+    const auto runs = chosen_in_sight();
     auto* menu = new QMenu(view_);
     menu->setObjectName("run_menu");
     menu->setAttribute(Qt::WA_DeleteOnClose);
@@ -97,12 +114,20 @@ void RunList::offer_menu(QPoint place) {
         copy->setToolTip(
             tr("Repeats the run exactly: its experiment, plan and seed. Where its data has a relative path, from the "
                "folder that it was started in"));
+        menu->addAction(tr("Report…"), this, &RunList::report_requested)
+            ->setToolTip(tr("Writes the runs that are selected as one page: HTML or PDF"));
         menu->addSeparator();
     }
     auto* archived = menu->addAction(tr("Show archived runs"));
     archived->setCheckable(true);
     archived->setChecked(filter_.shows_archived());
-    connect(archived, &QAction::toggled, this, [this](bool on) { filter_.set_shows_archived(on); });
+    connect(archived, &QAction::toggled, this, [this](bool on) {
+        {
+            const QScopedValueRollback changes(changes_rows_, true);
+            filter_.set_shows_archived(on);
+        }
+        follow_selection();
+    });
     menu->popup(view_->viewport()->mapToGlobal(place));
 }
 

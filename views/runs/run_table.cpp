@@ -2,8 +2,10 @@
 #include "views/runs/run_table.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include <QDateTime>
@@ -49,12 +51,35 @@ QString local_time(const std::string& utc) {
                                  local.date().year() == QDate::currentDate().year() ? "MMM d HH:mm" : "yyyy MMM d");
 }
 
-/// What differs most often first.
-QStringList told_parts(const RunInfo& run) {
-    QStringList parts;
-    if (run.state != RunState::finished) parts << state_words(run).toLower();
-    if (run.skip_ratio) parts << QObject::tr("skip %1").arg(*run.skip_ratio, 0, 'g', 3);
-    return parts << QObject::tr("seed %1").arg(run.seed) << QString::fromStdString(run.planner);
+constexpr std::size_t settings_told = 3;
+
+/// What tells runs of one name apart, what differs most often first; empty: it has none.
+std::array<QString, settings_told> told_settings(const RunInfo& run) {
+    return {run.skip_ratio ? QObject::tr("skip %1").arg(*run.skip_ratio, 0, 'g', 3) : QString{},
+            QObject::tr("seed %1").arg(run.seed), QString::fromStdString(run.planner)};
+}
+
+/// Which of those come first in all rows: those in which runs of one name differ.
+std::array<std::size_t, settings_told> order_of_settings(const std::vector<RunInfo>& runs) {
+    std::map<std::string, std::array<QString, settings_told>> first_of;
+    std::array<bool, settings_told> differs{};
+    for (const auto& run : runs) {
+        const auto own = told_settings(run);
+        const auto& first = first_of.try_emplace(run.name, own).first->second;
+        for (std::size_t k = 0; k < settings_told; ++k) differs[k] = differs[k] || own[k] != first[k];
+    }
+    std::array<std::size_t, settings_told> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t k) { return differs[k]; });
+    return order;
+}
+
+/// A star stands before the name.
+QStringList told_tags(const RunInfo& run) {
+    QStringList words;
+    for (const auto& tag : run.tags)
+        if (tag != star_tag) words << QString::fromStdString(tag);
+    return words;
 }
 
 }  // namespace
@@ -99,28 +124,21 @@ QString run_title(const RunInfo& run) {
 }
 
 std::vector<QString> runs_told(const std::vector<RunInfo>& runs) {
-    struct Namesakes {
-        int runs = 0;
-        std::map<QString, int> with;  ///< how many of them have that part
-    };
-    std::map<std::string, Namesakes> by_name;
-    std::vector<QStringList> parts;
-    for (const auto& run : runs) {
-        auto& alike = by_name[run.name];
-        ++alike.runs;
-        for (const auto& part : parts.emplace_back(told_parts(run))) ++alike.with[part];
-    }
+    const auto order = order_of_settings(runs);
     std::vector<QString> told;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        auto& alike = by_name[runs[i].name];
-        std::stable_partition(parts[i].begin(), parts[i].end(),
-                              [&](const QString& part) { return alike.with[part] < alike.runs; });
-        told.push_back(parts[i].join(QStringLiteral(", ")));
+    for (const auto& run : runs) {
+        QStringList parts;
+        if (run.state != RunState::finished) parts << state_words(run).toLower();
+        parts << told_tags(run);
+        const auto settings = told_settings(run);
+        for (const std::size_t k : order)
+            if (!settings[k].isEmpty()) parts << settings[k];
+        told.push_back(parts.join(QStringLiteral(", ")));
     }
     return told;
 }
 
-std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs) {
+std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs, RunId pinned) {
     constexpr std::size_t most = 4, least = 2;
     std::map<std::string, std::vector<RunId>> by_name;
     for (const auto& run : runs)
@@ -128,9 +146,17 @@ std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs) {
     std::vector<RunId> chosen;
     for (const auto& run : runs) {
         const auto& alike = by_name[run.name];
-        if (alike.size() >= least)
-            return {alike.begin(), std::next(alike.begin(), static_cast<std::ptrdiff_t>(std::min(alike.size(), most)))};
+        if (alike.size() >= least) {
+            chosen = {alike.begin(),
+                      std::next(alike.begin(), static_cast<std::ptrdiff_t>(std::min(alike.size(), most)))};
+            break;
+        }
         if (chosen.size() < least) chosen.push_back(run.id);
+    }
+    const bool there = std::any_of(runs.begin(), runs.end(), [&](const RunInfo& run) { return run.id == pinned; });
+    if (there && std::find(chosen.begin(), chosen.end(), pinned) == chosen.end()) {
+        if (chosen.size() == most) chosen.pop_back();
+        chosen.push_back(pinned);
     }
     return chosen;
 }
@@ -208,7 +234,10 @@ void RunTable::set_held_against(RunId run) {
     if (!runs_.empty()) Q_EMIT dataChanged(index(0, number), index(rowCount() - 1, number));
 }
 
-bool RunTable::is_baseline(const RunInfo& run) const { return run.id == marks_.baseline.id || run.id == held_against_; }
+/// The one in force: of several runs compared that is the pinned one only where it is among them.
+bool RunTable::is_baseline(const RunInfo& run) const {
+    return run.id == (held_against_ != 0 ? held_against_ : marks_.baseline.id);
+}
 
 QString RunTable::text(const RunInfo& run, int column) const {
     switch (column) {
@@ -232,6 +261,8 @@ QString RunTable::tip(int row, int column) const {
     const RunInfo& run = runs_[static_cast<std::size_t>(row)];
     auto told = QString::fromStdString(!run.error.empty() ? run.error : !run.warning.empty() ? run.warning : run.note);
     if (column == number && is_baseline(run)) return tr("The baseline: the others are held against it");
+    if (column == number && run.id == marks_.baseline.id)
+        return tr("Pinned as the baseline: the others are held against it as soon as it is selected too");
     if (column != name) return told;
     QStringList lines{run_title(run), told_[static_cast<std::size_t>(row)]};
     if (!told.isEmpty()) lines << told;
@@ -327,8 +358,18 @@ RunFilter::RunFilter(QObject* parent) : QSortFilterProxyModel(parent) {
 }
 
 void RunFilter::set_words(const QString& words) {
-    words_ = words.split(' ', Qt::SkipEmptyParts);
-    asks_for_archived_ = words_.contains(QString::fromStdString(archive_tag), Qt::CaseInsensitive);
+    const QStringList parts = words.simplified().split(' ', Qt::SkipEmptyParts);
+    asks_for_archived_ = parts.contains(QString::fromStdString(archive_tag), Qt::CaseInsensitive);
+    words_.clear();
+    static const QRegularExpression number("^\\d+([.]\\d*)?$"), whole_number("^\\d+$");
+    for (qsizetype i = 0; i < parts.size(); ++i) {
+        // "skip 0" is what a row says: not a skip of 0.33, nor some other 0.
+        QString word = (number.match(parts[i]).hasMatch() ? "(?<![\\d.])" : "") + QRegularExpression::escape(parts[i]);
+        while (i + 1 < parts.size() && number.match(parts[i + 1]).hasMatch())
+            word += ' ' + QRegularExpression::escape(parts[++i]);
+        if (whole_number.match(parts[i]).hasMatch()) word += "(?![.]?\\d)";
+        words_ << QRegularExpression(word, QRegularExpression::CaseInsensitiveOption);
+    }
     invalidateFilter();
 }
 
@@ -346,10 +387,16 @@ bool RunFilter::filterAcceptsRow(int row, const QModelIndex&) const {
     const auto& run = static_cast<const RunTable*>(sourceModel())->runs()[static_cast<std::size_t>(row)];
     if (gone_.contains(run.id)) return false;
     if (!shows_archived_ && !asks_for_archived_ && has_tag(run, archive_tag)) return false;
-    const QString all = QString::fromStdString(run.name + ' ' + run.planner + ' ' + run.note + ' ') + state_words(run) +
-                        ' ' + joined(run.tags);
+    const auto settings = told_settings(run);
+    const QString all = QStringList{QObject::tr("Run %1").arg(run.id),
+                                    QString::fromStdString(run.name),
+                                    QStringList(settings.begin(), settings.end()).join(' '),
+                                    state_words(run),
+                                    joined(run.tags),
+                                    QString::fromStdString(run.note)}
+                            .join(' ');
     return std::all_of(words_.begin(), words_.end(),
-                       [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+                       [&](const QRegularExpression& word) { return all.contains(word); });
 }
 
 }  // namespace skippipe

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <QAbstractTableModel>
+#include <QRegularExpression>
 #include <QSortFilterProxyModel>
 
 #include "views/runs/run_marks.h"
@@ -81,7 +82,8 @@ private:
 inline const std::string star_tag = "starred", archive_tag = "archived";
 bool has_tag(const RunInfo& run, const std::string& tag);
 
-/// Rows whose name, planner, state, tags or note hold every word of the filter. Archived runs only where they are
+/// Rows whose number, name, state, skip ratio, seed, planner, tags or note hold every word of the filter; a number goes
+/// with the word before it: "skip 0". Archived runs only where they are
 /// wanted: by `set_shows_archived`, or by that word.
 class RunFilter : public QSortFilterProxyModel {
     Q_OBJECT
@@ -97,7 +99,7 @@ protected:
     bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
 private:
-    QStringList words_;
+    QList<QRegularExpression> words_;
     bool shows_archived_ = false, asks_for_archived_ = false;
     std::set<RunId> gone_;
 };
@@ -114,11 +116,12 @@ QString did_nothing_words(const std::vector<const RunData*>& runs);
 QString error_words(const RunInfo& run);
 /// "Run 5, Churn, skippipe-joint, finished".
 QString run_title(const RunInfo& run);
-/// What tells each from runs of the same name, what differs between them first: "seed 2, skip 0.33, gpipe" where all
-/// have that ratio and planner; of one that did not finish also that.
+/// What tells each from runs of the same name, in one order in all: that one did not finish, its tags, then what
+/// differs between runs of one name: "seed 2, skip 0.33, gpipe" where all have that ratio and planner.
 std::vector<QString> runs_told(const std::vector<RunInfo>& runs);
 /// What is compared where nobody has chosen: of the newest experiment that was trained more than once the four newest
-/// runs, since they tell of each other; else the two newest runs. `runs`: newest first.
-std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs);
+/// runs, since they tell of each other; else the two newest runs; in any case the one that is pinned as the baseline
+/// (0: none). `runs`: newest first.
+std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs, RunId pinned = 0);
 
 }  // namespace skippipe

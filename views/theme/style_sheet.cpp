@@ -129,6 +129,7 @@ QWidget#rail QToolButton:checked { color: @text; border-left: 2px solid @accent;
 QWidget#rail QToolButton:focus { border-left: 2px solid @text; }
 QWidget#bar { background: @surface2; border-bottom: 1px solid @line; }
 QWidget#banner { background: @banner; border-bottom: 1px solid @line; }
+QWidget#banner[calm="true"] { background: @surface2; }
 QWidget[role="panel"] { background: @surface2; }
 QWidget[role="surface"] { background: @surface; }
 QFrame[role="card"] { background: @surface2; border: 1px solid @line; border-radius: 4px; }

@@ -148,4 +148,9 @@ QMenu* legend_menu(QWidget* parent) {
     return menu;
 }
 
+void show_as_low_lanes(QMenu& legend, bool low) {
+    if (auto* view = legend.findChild<TimelineView*>())
+        view->set_frame({.names_px = names_px, .has_axis = false, .has_low_waits = low});
+}
+
 }  // namespace skippipe

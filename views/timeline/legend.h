@@ -32,5 +32,7 @@ private:
 
 /// A menu that shows all of it.
 QMenu* legend_menu(QWidget* parent);
+/// With causes of idling as lanes have them that are too low for hatches, or as others have.
+void show_as_low_lanes(QMenu& legend, bool low);
 
 }  // namespace skippipe

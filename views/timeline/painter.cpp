@@ -172,7 +172,7 @@ void TimelinePainter::lane(int index) {
 /// Ground and hatch of a cause.
 void TimelinePainter::wait(IdleCause cause, double x0, double top, double x1, double bottom, double strength) {
     const auto& colours = waits_[static_cast<std::size_t>(cause)];
-    const bool is_low = stack_.height < least_hatched_lane;
+    const bool is_low = stack_.height < least_hatched_lane || view_.frame_.has_low_waits;
     const ImU32 fill = faded(is_low ? colours.low_fill : colours.fill, strength), ink = faded(colours.ink, strength);
     box(x0, top, x1, bottom, fill);
     if (is_low) return low_wait(cause, x0, top, x1, bottom, faded(colours.low_ink, strength));

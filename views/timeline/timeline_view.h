@@ -30,6 +30,8 @@ struct TimelineFrame {
     double least_lane_px = 0;   ///< of compact ones, whose lanes scroll rather than be lower; 0: as high as their names
     bool has_axis = true;       ///< without the axis of time there is nothing else above the lanes
     bool ends_in_line = false;  ///< with compact ones above and below, whichever of them scrolls
+    /// Waits are drawn as in lanes too low for hatches, however high these are.
+    bool has_low_waits = false;
     bool operator==(const TimelineFrame&) const = default;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/banner.h"
 
+#include <utility>
+
 #include <QPushButton>
+#include <QStyle>
 
 #include "views/theme/theme.h"
 
@@ -20,6 +23,25 @@ Banner::Banner(QWidget* parent) : QWidget(parent), text_(new QLabel), buttons_(n
 }
 
 void Banner::show_message(const QString& text, const std::vector<Action>& actions) {
+    if (const auto gone = std::exchange(gone_, {})) gone();
+    show_text(text, actions, false);
+}
+
+void Banner::tell(const QString& text, const std::vector<Action>& actions, std::function<void()> gone) {
+    if (const auto before = std::exchange(gone_, std::move(gone))) before();
+    show_text(text, actions, true);
+}
+
+void Banner::dismiss() {
+    hide();
+    if (const auto gone = std::exchange(gone_, {})) gone();
+}
+
+void Banner::show_text(const QString& text, const std::vector<Action>& actions, bool is_calm) {
+    if (property("calm").toBool() != is_calm) {
+        setProperty("calm", is_calm);
+        style()->polish(this);
+    }
     text_->setText(text);
     while (auto* item = buttons_->takeAt(0)) {
         if (item->widget() != nullptr) item->widget()->deleteLater();
@@ -28,8 +50,10 @@ void Banner::show_message(const QString& text, const std::vector<Action>& action
     const auto add = [this](const QString& words, std::function<void()> run) {
         auto* button = new QPushButton(words);
         connect(button, &QPushButton::clicked, this, [this, run = std::move(run)] {
+            const auto gone = std::exchange(gone_, {});
             hide();
             if (run) run();
+            if (gone) gone();
         });
         buttons_->addWidget(button);
     };

@@ -18,11 +18,18 @@ public:
     };
     explicit Banner(QWidget* parent = nullptr);
 
-    /// Shows a message; every action also closes it. There is always a `Dismiss`.
+    /// Shows what needs attention; every action also closes it. There is always a `Dismiss`.
     void show_message(const QString& text, const std::vector<Action>& actions = {});
+    /// Tells what was done as asked for, in no alarming colour. `gone`: run once the message is dismissed or another
+    /// takes its place, after an action.
+    void tell(const QString& text, const std::vector<Action>& actions = {}, std::function<void()> gone = {});
+    void dismiss();
     QString text() const { return text_->text(); }
 
 private:
+    void show_text(const QString& text, const std::vector<Action>& actions, bool is_calm);
+
+    std::function<void()> gone_;
     QLabel* text_;
     QHBoxLayout* buttons_;
 };

@@ -105,10 +105,13 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(&compare_->list(), &RunList::resume_requested, this, &MainWindow::resume_run);
     connect(&compare_->list(), &RunList::extend_requested, this, &MainWindow::ask_extension);
     connect(&compare_->list(), &RunList::fork_requested, this, &MainWindow::ask_checkpoint);
-    connect(&compare_->list(), &RunList::removed, this, [this](int count) {
-        banner_->show_message(count == 1 ? tr("The run is deleted") : tr("%1 runs are deleted").arg(count),
-                              {{tr("Undo"), [this] { compare_->list().undo_removal(); }}});
+    connect(&compare_->list(), &RunList::removed, this, [this](const QString& words) {
+        banner_->tell(words, {{tr("Undo"), [this] { compare_->list().undo_removal(); }}},
+                      [this] { compare_->list().remove_now(); });
     });
+    connect(&compare_->list(), &RunList::restored, banner_, &Banner::dismiss);
+    connect(&compare_->list(), &RunList::report_requested, this, &MainWindow::ask_report);
+    connect(compare_, &ComparePage::report_requested, this, &MainWindow::ask_report);
     connect(&launcher_, &Launcher::started, this, [this](qint64 run) {
         feed_.poll();
         show_begun(run);
@@ -127,7 +130,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
     connect(design_, &DesignPage::open_again_wanted, this, [this] {
         if (!may_lose_document()) return;
-        banner_->hide();  // it spoke of the file as it was
+        banner_->dismiss();  // it spoke of the file as it was
         open(document_.file());
     });
     connect(&prober_, &Prober::measured, this, &MainWindow::take_measured_values);
@@ -138,6 +141,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         follow_runs();
     });
     connect(&sweeper_, &Sweeper::running_changed, this, &MainWindow::follow_runs);
+    connect(&compare_->sweep(), &SweepPanel::progressed, this, &MainWindow::follow_runs, Qt::QueuedConnection);
     connect(&feed_, &RunFeed::runs_changed, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::run_grew, this, &MainWindow::follow_runs);
     connect(&feed_, &RunFeed::error_changed, this, [this] {
@@ -196,7 +200,7 @@ void MainWindow::show_workspace(Workspace workspace) {
     if (workspace == watch && watch_->run() == 0 && !feed_.runs().empty())
         watch_->show_run(feed_.running() != nullptr ? feed_.running()->id : feed_.runs().front().id);
     if (workspace == compare && compare_->list().selected().empty() && !feed_.runs().empty())
-        compare_->list().select(worth_comparing(feed_.runs()));
+        compare_->list().select(worth_comparing(feed_.runs(), compare_->list().baseline()));
     pages_->setCurrentIndex(workspace);
     rail_->button(workspace)->setChecked(true);
     bar_->set_is_in_sight(workspace == design);

@@ -145,6 +145,7 @@ private:
     void show_cheat_sheet();
     void gather_keys();
     void ask_report();
+    void tell_written(const QString& words, const QString& file);
     void follow_runs();
     void follow_subject();
     void tell_changes();

@@ -3,10 +3,13 @@
 #include <sstream>
 
 #include <QBuffer>
+#include <QDesktopServices>
+#include <QFileInfo>
 #include <QImage>
 #include <QInputDialog>
 #include <QMenu>
 #include <QPixmap>
+#include <QUrl>
 
 #include "core/analysis/export.h"
 #include "core/analysis/frozen_run.h"
@@ -76,11 +79,18 @@ void MainWindow::export_run(RunId id, ExportFormat format, const std::filesystem
             write_file_atomically(file, text_of(reader, *RunLoader(reader, id).snapshot(), format));
         },
         [this, id, name](const QString& fault) {
-            banner_->show_message(fault.isEmpty() ? tr("Run %1 was written to %2").arg(id).arg(name)
-                                                  : tr("Could not export: %1").arg(fault));
+            fault.isEmpty() ? tell_written(tr("Run %1 was written to %2").arg(id).arg(name), name)
+                            : banner_->show_message(tr("Could not export: %1").arg(fault));
             follow_runs();
             Q_EMIT exported(name, fault.isEmpty());
         });
+}
+
+/// With what comes next: a look at it.
+void MainWindow::tell_written(const QString& words, const QString& file) {
+    const auto open = [](const QString& what) { QDesktopServices::openUrl(QUrl::fromLocalFile(what)); };
+    banner_->tell(words, {{tr("Open"), [=] { open(file); }},
+                          {tr("Show in folder"), [=] { open(QFileInfo(file).absolutePath()); }}});
 }
 
 void MainWindow::export_report(const std::vector<RunId>& runs, const QString& question,
@@ -99,8 +109,8 @@ void MainWindow::export_report(const std::vector<RunId>& runs, const QString& qu
             write_file_atomically(file, file.extension() == ".pdf" ? report_pdf(html).toStdString() : html);
         },
         [this, name](const QString& fault) {
-            banner_->show_message(fault.isEmpty() ? tr("The report was written to %1").arg(name)
-                                                  : tr("Could not write the report: %1").arg(fault));
+            fault.isEmpty() ? tell_written(tr("The report was written to %1").arg(name), name)
+                            : banner_->show_message(tr("Could not write the report: %1").arg(fault));
             follow_runs();
             Q_EMIT exported(name, fault.isEmpty());
         });
@@ -112,7 +122,9 @@ void MainWindow::ask_report() {
     if (runs.empty()) return banner_->show_message(tr("There is no run to report on: launch one first"));
     bool wanted = false;
     const QString question = QInputDialog::getText(
-        this, tr("Report"), tr("What were these %1 runs made to answer? (may be left empty)").arg(runs.size()),
+        this, tr("Report"),
+        runs.size() == 1 ? tr("What was run %1 made to answer? (may be left empty)").arg(runs.front())
+                         : tr("What were these %1 runs made to answer? (may be left empty)").arg(runs.size()),
         QLineEdit::Normal, {}, &wanted);
     if (!wanted) return;
     const QString chosen = ask_where_to_save(this, tr("Report"), "report.html", tr("HTML (*.html);;PDF (*.pdf)"));
@@ -145,8 +157,8 @@ void MainWindow::write_picture(const QString& file, std::function<QByteArray()> 
     files_.ask(
         {}, [make = std::move(make), file] { write_file_atomically(file.toStdString(), make().toStdString()); }, this,
         [this, file](const QString& fault) {
-            banner_->show_message(fault.isEmpty() ? tr("The picture was written to %1").arg(file)
-                                                  : tr("Could not export: %1").arg(fault));
+            fault.isEmpty() ? tell_written(tr("The picture was written to %1").arg(file), file)
+                            : banner_->show_message(tr("Could not export: %1").arg(fault));
             Q_EMIT exported(file, fault.isEmpty());
         });
 }

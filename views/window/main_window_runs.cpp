@@ -62,7 +62,7 @@ void MainWindow::follow_runs() {
     follow_subject();
     const RunInfo* run = feed_.running();
     follow_pause(run);
-    progress_->setVisible(run != nullptr || prober_.is_measuring());
+    progress_->setVisible(run != nullptr || prober_.is_measuring() || sweeper_.is_running());
     bar_->set_extend(run != nullptr);
     bar_->set_stop(run != nullptr || launch_when_planned_ || launcher_.is_starting() || prober_.is_measuring());
     if (run != nullptr) {
@@ -73,6 +73,10 @@ void MainWindow::follow_runs() {
     } else if (prober_.is_measuring()) {
         progress_->setMaximum(0);
         status_->setText(tr("Measuring what this machine makes of the experiment: plans, then some seconds of work"));
+    } else if (sweeper_.is_running()) {
+        progress_->setMaximum(0);
+        const QString planning = compare_->sweep().planning_words();
+        status_->setText(tr("Sweep: %1").arg(planning.isEmpty() ? tr("the next run starts…") : planning));
     } else if (is_opening()) {
         status_->setText(tr("Reading %1…").arg(QString::fromStdString(opening_.filename().string())));
     } else if (launcher_.is_starting()) {

@@ -23,13 +23,24 @@ constexpr int figure_property = QTextFormat::UserProperty + 1;
 constexpr int pdf_text_px = 9;
 /// What Qt's documents know of the page's own style, in sizes for paper.
 constexpr const char* pdf_style =
-    "h1{font-size:16px}h2{font-size:12px;margin-top:16px}h3{font-size:10px}pre{font-size:7px}"
-    "th{color:#5B6472}.faint{color:#5B6472}";
+    "h1{font-size:16px}h2{font-size:12px;margin-top:16px}h3{font-size:10px}pre{font-size:7px;white-space:pre-wrap}"
+    "th{color:#5B6472}.faint{color:#5B6472}.better{color:#1A7F37;font-weight:600}.worse{color:#B3261E}";
+
+/// Ten pages of JSON a run are no reading.
+void leave_out_long_parts(QString& page) {
+    static const QRegularExpression part("<details class=\"long\"><summary>(.*?)</summary>.*?</details>",
+                                         QRegularExpression::DotMatchesEverythingOption);
+    page.replace(part,
+                 QObject::tr("<p class=\"faint\">%1: in the record, from which the commands above take it, and in "
+                             "this report as HTML.</p>")
+                     .arg(QStringLiteral("\\1")));
+}
 
 /// With first columns to the left, as the page's style has them, and tables as wide as the paper.
 QString for_paper(QString page) {
     static const QRegularExpression style("<style>.*?</style>", QRegularExpression::DotMatchesEverythingOption);
     page.remove(style);
+    leave_out_long_parts(page);
     page.replace("<table>", R"(<table width="100%" cellpadding="2">)");
     for (const char* cell : {"td", "th"}) {
         page.replace(QStringLiteral("<%1>").arg(cell), QStringLiteral(R"(<%1 align="right">)").arg(cell));
@@ -95,7 +106,6 @@ QByteArray report_pdf(const std::string& html) {
     document.setDefaultStyleSheet(pdf_style);
     document.setHtml(for_paper(page));
     document.setDocumentMargin(0);
-    document.setPageSize(room);
     for (qsizetype i = 0; i < figures.size(); ++i) {
         auto cursor = document.find(QStringLiteral("[[figure %1]]").arg(i + 1));
         if (cursor.isNull()) continue;
@@ -104,6 +114,8 @@ QByteArray report_pdf(const std::string& html) {
         format.setProperty(figure_property, figures[i]);
         cursor.insertText(QString(QChar::ObjectReplacementCharacter), format);
     }
+    // Only now: of a page that was laid out before its figures came, most would be left out.
+    document.setPageSize(room);
     writer.setTitle(document.metaInformation(QTextDocument::DocumentTitle));
     document.print(&writer);
     return pdf;
