@@ -64,6 +64,22 @@ std::string versions_of(const protocol::Hello& hello, int ranks) {
     return versions.dump();
 }
 
+/// "skippipe 8.0, compiler GNU 12.2, build Release", for whoever reads the log.
+std::string in_words(const std::string& versions) {
+    std::string words;
+    const auto json = ordered_json::parse(versions);
+    for (const auto& [name, value] : json.items()) {
+        std::string what = name;
+        std::replace(what.begin(), what.end(), '_', ' ');
+        if (!words.empty()) words += ", ";
+        words += what + ' ';
+        words += value.is_string()         ? value.get<std::string>()
+                 : value.is_number_float() ? fmt::format("{:.3g}", value.get<double>())
+                                           : value.dump();
+    }
+    return words;
+}
+
 /// Where a fork began, for whoever repeats it.
 std::string with_origin(const std::string& versions, const RunOrigin& origin) {
     auto json = ordered_json::parse(versions);
@@ -118,7 +134,7 @@ void Run::begin(const std::string& versions) {
     if (job_.origin) continue_from(job_.origin->position);
     log_.info(fmt::format("{}: {} iterations, planned by {}, {} an iteration predicted; {}", job_.experiment.name,
                           job_.experiment.training.iterations, job_.plan.planner, format_seconds(predicted_s),
-                          versions));
+                          in_words(versions)));
     if (!goes_on)
         if (const auto aside = move_strange_checkpoints(job_.record, outcome_.run); !aside.empty())
             warn({checkpoints_path(job_.record, outcome_.run).string(), "checkpoints of another record's run lay there",

@@ -76,6 +76,24 @@ private Q_SLOTS:
         QVERIFY2(told.contains("linked already") && c.topology().links.size() == 1, qPrintable(told));
     }
 
+    /// Also where a menu took the mouse meanwhile.
+    void a_link_is_under_the_mouse_only_while_it_is() {
+        Experiment e;
+        for (int i = 0; i < 2; ++i) add_node(e, {200.0 * i, 0});
+        add_link(e, "node-1", "node-2");
+        Canvas c(e);
+        QVERIFY(c.shown);
+        c.selection.clear();
+        const QPoint middle = c.view.mapFromScene(QPointF(100, 0));
+        QTest::mouseMove(c.view.viewport(), middle + QPoint(0, 40));
+        QTest::mouseMove(c.view.viewport(), middle);
+        const auto& words = c.view.scene_model().link_words();
+        QTRY_COMPARE(words.links().size(), std::size_t{1});
+        QEvent leave(QEvent::Leave);
+        QApplication::sendEvent(c.view.viewport(), &leave);
+        QCOMPARE(words.links().size(), std::size_t{0});
+    }
+
     /// Another latency or bandwidth is shown by the link that is there; another end makes it anew.
     void a_link_shows_its_figures_of_now() {
         Experiment e;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where charts stand, and what stands beside their curves.
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QtTest>
 
 #include "tests/views/curve_runs.h"
@@ -66,6 +68,64 @@ private Q_SLOTS:
         QVERIFY2(panel.equal_text().endsWith("Run 2 failed before its first iteration"),
                  qPrintable(panel.equal_text()));
         QVERIFY2(panel.key_text().startsWith("Run 1, "), qPrintable(panel.key_text()));
+    }
+
+    /// Of one run several charts stand in a column: each says its value beside its name, the lowest has the axis of x.
+    void charts_of_one_run_say_their_values() {
+        const RunData run = run_of(1, 10);
+        CurvePanel panel;
+        panel.resize(370, 320);
+        panel.set_metrics({"loss", "iteration_s"});
+        panel.show_runs(snapshots({&run}));
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto& charts = panel.charts();
+        QCOMPARE(charts.size(), 2U);
+        QVERIFY2(!panel.findChild<QScrollArea*>()->verticalScrollBar()->isVisible(), "both fit");
+        QVERIFY2(!panel.key_text().contains("Run 1"), "no name where there is one run");
+        QVERIFY(!charts[0]->plot().xAxis->tickLabels() && charts[0]->plot().xAxis->label().isEmpty());
+        QVERIFY(charts[1]->plot().xAxis->tickLabels() && !charts[1]->plot().xAxis->label().isEmpty());
+        QCOMPARE(charts[1]->title(), charts[1]->set().y_label);
+        Q_EMIT charts[0]->hovered(4.2);
+        for (const auto* chart : charts) {
+            const QString value = chart->value_words(chart->set().curves.front());
+            QVERIFY(!value.isEmpty());
+            QVERIFY2(chart->title().startsWith(chart->set().y_label + "  " + value), qPrintable(chart->title()));
+        }
+        Q_EMIT charts[0]->left();
+        QCOMPARE(charts[1]->title(), charts[1]->set().y_label);
+        // A second run: names stand above again.
+        const RunData other = run_of(2, 10);
+        panel.show_runs(snapshots({&run, &other}), 1);
+        QVERIFY(panel.key_text().contains("Run 2") && charts[0]->title().isEmpty());
+        QVERIFY(charts[0]->plot().xAxis->tickLabels());
+    }
+
+    /// Mostly across, a drag leaves the axis of y as it is.
+    void a_drag_along_one_axis_zooms_that_one() {
+        const RunData run = run_of(1, 10);
+        CurvePanel panel;
+        panel.resize(500, 400);
+        panel.show_runs(snapshots({&run}));
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        auto& plot = panel.charts()[0]->plot();
+        const auto drag = [&](QPoint by) {
+            const QPoint from = plot.axisRect()->rect().center() - by / 2;
+            QTest::mousePress(&plot, Qt::LeftButton, {}, from);
+            QTest::mouseMove(&plot, from + by / 2);
+            QTest::mouseMove(&plot, from + by);
+            QTest::mouseRelease(&plot, Qt::LeftButton, {}, from + by);
+        };
+        const QCPRange x = plot.xAxis->range(), y = plot.yAxis->range();
+        drag({120, 14});
+        QVERIFY(plot.xAxis->range().size() < 0.6 * x.size());
+        QVERIFY(std::abs(plot.yAxis->range().lower - y.lower) < 1e-9 &&
+                std::abs(plot.yAxis->range().upper - y.upper) < 1e-9);
+        drag({10, 90});
+        QVERIFY(plot.yAxis->range().size() < 0.9 * y.size());
+        drag({60, 60});
+        QVERIFY(plot.xAxis->range().size() < 0.3 * x.size());
     }
 
     /// An entry that has no more room in a line stands whole in the next one, its picture beside its words.

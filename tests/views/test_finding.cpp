@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Finding spans and waits by words: what fits, what it sums up to, and how it stands out.
+#include <QLabel>
 #include <QtTest>
 
 #include "tests/views/two_iterations.h"
@@ -121,6 +122,31 @@ private Q_SLOTS:
         QVERIFY2(bar->words().contains("three"), qPrintable(bar->words()));
         QTest::keyClick(line, Qt::Key_Escape);
         QVERIFY(!bar->isVisible());
+    }
+
+    /// The first step goes to what is next to what one sees, not to the run's first; nothing is before its start.
+    void finding_begins_with_what_is_in_sight() {
+        ShownTimeline shown(two_iterations(), {932, 200});
+        FindBar bar(shown.view);
+        bar.resize(700, 40);
+        bar.show();
+        const auto steps_to = [&](double begin_s, double end_s, int by) {
+            shown.zoom.show(begin_s, end_s);
+            bar.look_for("forward a");
+            bar.step(by);
+            return shown.view.selected().span->start_s;
+        };
+        QCOMPARE(steps_to(10, 16, +1), 11.0);
+        QCOMPARE(steps_to(10, 16, -1), 15.0);
+        QCOMPARE(steps_to(16, 21, +1), 0.0);  // none is left: from the first one on
+        QVERIFY2(shown.zoom.begin() == 0 && shown.zoom.end() == 5, "as wide as it was");
+        QCOMPARE(steps_to(0, 1, -1), 0.0);
+        const auto* words = bar.findChild<QLabel*>("found_words");
+        bar.look_for({});
+        QVERIFY2(words->toolTip().startsWith("Known: "), "whole where there is no room for it");
+        bar.look_for("forward");
+        const auto bars = bar.findChild<FoundHistogram*>();
+        QVERIFY2(bars->width() > 16 * 6 + 40, "its ends are told");
     }
 
     /// All else is faint then: what is looked for is seen without stepping through it.

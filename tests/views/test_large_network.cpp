@@ -2,14 +2,18 @@
 // A large network in the whole window: an edit does not wait for views that nobody looks at.
 #include <ctime>
 
+#include <QElapsedTimer>
 #include <QPainter>
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include "core/base/rng.h"
+#include "core/experiment/io.h"
+#include "core/planner/timeline/evaluator.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
 #include "views/topology/edits.h"
+#include "views/topology/shapes.h"
 #include "views/window/main_window.h"
 
 using namespace skippipe;
@@ -19,6 +23,8 @@ namespace {
 constexpr int nodes = 500, links = 2'000;
 /// Of this thread, so that others do not count. With a linear search of the links for each pair it was some seconds.
 constexpr double most_edit_s = 0.25;
+constexpr int followed_nodes = 200;
+constexpr double most_following = 0.35;  ///< of a core
 
 double thread_s() {
     timespec time{};
@@ -49,6 +55,47 @@ class TestLargeNetwork : public QObject {
 
 private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
+
+    /// The map of a run that goes on moves, and leaves the machine to the run.
+    void a_run_is_followed_at_little_cost() {
+        Experiment e = make_shape(Shape::random, followed_nodes, 1);
+        e.execution.compute = Compute::cost;
+        const auto planned = make_plan(e, *planners_.find("gpipe"), request_for(e));
+        QVERIFY2(planned->has_plan, planned->faults.empty() ? "" : planned->faults.front().what.c_str());
+        const double length = planned->timeline.iteration_s;
+        QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("record.sqlite").toStdString();
+        Recorder recorder(file);
+        const RunId run = recorder.begin({.name = "large",
+                                          .planner = "gpipe",
+                                          .experiment_json = to_text(e),
+                                          .plan_json = to_json(planned->plan, planned->problem, nullptr).dump(),
+                                          .iterations = 9,
+                                          .predicted_iteration_s = length});
+        for (int i = 0; i < 2; ++i) {
+            recorder.spans(run, i, i * length, planned->timeline.spans);
+            recorder.metric(run, {0, i, "iteration_s", length, (i + 1) * length, 100.0 * i, 1});
+            recorder.iteration_done(run, i + 1, 1);
+        }
+        MainWindow window(planners_, file);
+        window.resize(1280, 800);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        window.show_workspace(MainWindow::watch);
+        auto& page = window.watch_page();
+        page.show_run(run);
+        QTRY_VERIFY_WITH_TIMEOUT(page.replay().is_following() && !page.helps().is_busy(), patient_ms);
+        QTest::qWait(500);
+        QSignalSpy moved(&page.replay(), &ReplayBar::moved);
+        QElapsedTimer passed;
+        passed.start();
+        const double before_s = thread_s();
+        QTest::qWait(2000);
+        const double share = (thread_s() - before_s) * 1000 / static_cast<double>(passed.elapsed());
+        QVERIFY(page.replay().is_following());
+        QVERIFY2(moved.size() >= 3 && moved.size() <= 70, qPrintable(QString::number(moved.size())));
+        QVERIFY2(share < most_following, qPrintable(QString::number(share)));
+    }
 
     void an_edit_is_quick() {
         QTemporaryDir folder;

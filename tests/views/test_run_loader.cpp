@@ -15,6 +15,7 @@
 #include "views/plan/plan_service.h"
 #include "views/runs/run_feed.h"
 #include "views/runs/run_loader.h"
+#include "views/timeline/details.h"
 #include "views/timeline/span_table.h"
 #include "views/timeline/lane_key.h"
 #include "views/timeline/span_view.h"
@@ -338,6 +339,27 @@ private Q_SLOTS:
                           table.data(table.index(row, 3), Qt::DisplayRole).toString());
         QCOMPARE(rows, QStringList({"waits: gradient 2.00 s", "forward 1 1.00 s", "waits: fill/drain 7.00 s",
                                     "waits: fill/drain 2.00 s"}));
+    }
+
+    /// Starts are told as the ruler counts, in few letters.
+    void a_table_counts_as_the_ruler() {
+        const auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a"});
+        std::int64_t row = 0;
+        for (const double start_s : {30.25, 190.05, 3790.05})
+            data->add(Span{SpanKind::forward, NodeIndex(0), -1, StageIndex(0), MicrobatchIndex(1), start_s, start_s,
+                           start_s + 5, 0},
+                      0, 0, row++);
+        data->set_iterations({{0, 4000, 3900}});
+        data->finish();
+        SpanTable table;
+        table.show_lane(data, 0);
+        QStringList starts;
+        for (int r = 0; r < table.rowCount(); ++r)
+            starts << plain(table.data(table.index(r, 2), Qt::DisplayRole).toString());
+        QCOMPARE(starts, QStringList({"30 s", "3:10.05", "1:03:10.05"}));
+        const QString tip = plain(table.data(table.index(1, 2), Qt::ToolTipRole).toString());
+        QVERIFY2(tip.endsWith("after its iteration's start"), qPrintable(tip));
     }
 
     /// The longest words are among the last iteration's, and not in its last row.

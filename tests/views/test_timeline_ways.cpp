@@ -599,6 +599,12 @@ private Q_SLOTS:
                     for (double height : {28.0, 120.0}) {
                         const Box about{x, y, std::min(x + width, 800.0), std::min(y + height, 400.0)};
                         const Box card = place_card(about, 260, 130, x + 12, room);
+                        // What the arrow leads to is free as well, where there is room beside it.
+                        const Box end{x - 30, about.y1 + 20, x + 30, about.y1 + 38};
+                        const Box aside = place_card(about, 260, 130, x + 12, room, end);
+                        QVERIFY(!aside.meets(about) || card.meets(about));
+                        if (about.y1 <= 264 || about.y0 >= 136)
+                            QVERIFY(!aside.meets(end) || (end.x0 - room.x0 < 266 && room.x1 - end.x1 < 266));
                         QVERIFY(card.x0 >= 0 && card.x1 <= 800 && card.y0 >= 0 && card.y1 <= 400);
                         const bool can = about.y0 >= 136 || about.y1 <= 264 || about.x0 >= 266 || about.x1 <= 534;
                         if (!can) continue;

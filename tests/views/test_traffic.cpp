@@ -9,6 +9,7 @@
 #include "views/theme/numbers.h"
 #include "views/topology/edits.h"
 #include "views/topology/scene.h"
+#include "views/topology/traffic_item.h"
 #include "views/topology/traffic_key.h"
 #include "views/window/network_moment.h"
 #include "views/window/replay_bar.h"
@@ -297,6 +298,70 @@ private Q_SLOTS:
         QTRY_VERIFY(bar.moment_s() > 20.0);
         bar.findChild<QToolButton*>("replay_play")->click();
         QVERIFY(!bar.is_playing());
+    }
+
+    /// What came last is gone through by the clock; whoever takes the slider, or pauses, has it.
+    void the_slider_follows_what_came_last() {
+        ReplayBar bar;
+        bar.set_range(10, 30);
+        QSignalSpy moved(&bar, &ReplayBar::moved), followed(&bar, &ReplayBar::followed);
+        bar.follow(20, 30, 0.3);
+        QVERIFY(bar.is_following() && bar.is_playing() && !bar.is_at_end());
+        QCOMPARE(bar.moment_s(), 20.0);
+        QTRY_VERIFY(bar.moment_s() > 21 && bar.moment_s() < 30);
+        bar.set_range(12, 30);
+        QVERIFY2(bar.moment_s() < 30, "it stays where it is, not at the end");
+        QTRY_COMPARE(followed.size(), 1);
+        QCOMPARE(bar.moment_s(), 30.0);
+        QVERIFY(bar.is_at_end() && !bar.is_playing());
+        QVERIFY(moved.size() >= 3);
+        bar.follow(20, 30, 60);
+        bar.findChild<QSlider*>("replay")->setValue(5'000);
+        QVERIFY(!bar.is_following() && !bar.is_playing());
+        QCOMPARE(bar.moment_s(), 21.0);
+        bar.follow(20, 30, 60);
+        bar.findChild<QToolButton*>("replay_play")->click();
+        QVERIFY2(!bar.is_following() && !bar.is_playing(), "paused");
+        QCOMPARE(followed.size(), 1);
+    }
+
+    /// Far out they are as large as near by; a number that would cover another, or a node, is left out.
+    void what_is_under_way_is_as_large_whatever_the_zoom() {
+        Document document;
+        Experiment e;
+        for (const double x : {0.0, 400.0}) add_node(e, {x, 0});
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyScene scene(document, selection, false);
+        Traffic traffic;
+        traffic.names = {"node-1", "node-2"};
+        traffic.busy = {0.5, 0.5};
+        traffic.work.resize(2);
+        for (const double share : {0.4, 0.6}) traffic.parcels.push_back({0, 1, 7, SpanKind::transfer_forward, share});
+        TrafficItem item;
+        item.set_traffic(traffic, {scene.node("node-1"), scene.node("node-2")});
+        const auto near_by = item.drawn_parcels(1), far_out = item.drawn_parcels(0.05);
+        QCOMPARE(near_by.size(), 2U);
+        QVERIFY(!near_by[0].number.isNull() && !near_by[1].number.isNull());
+        QCOMPARE(far_out.size(), 2U);
+        QVERIFY2(far_out[0].number.isNull() && far_out[1].number.isNull(), "nodes and discs leave no room");
+        const auto half = item.drawn_parcels(0.6);
+        QCOMPARE(half[0].number.size(), near_by[0].number.size());
+        item.set_zoom(0.05);
+        const auto pixels_beside = [&](double zoom) {
+            item.set_zoom(zoom);
+            return (scene.node("node-1")->seen_at().x() - item.boundingRect().left()) * zoom;
+        };
+        QVERIFY2(pixels_beside(0.05) > near_by[0].number.width() + 12, "what is drawn is within its bounds");
+    }
+
+    /// Between two iterations the loads of the last one say more than its end, where nothing works any more.
+    void loads_alone_have_words() {
+        const auto data = small_run();
+        const Traffic mean = mean_until(data, 8, traffic_loads(data, 0, 8));
+        QVERIFY(mean.is_mean && mean.parcels.empty());
+        QCOMPARE(traffic_words(mean).replace(QChar(0x202F), ' ').replace(QChar(0x2009), ' '),
+                 QString("nodes work 25.0 %, 50.0 B/s over lines"));
     }
 };
 

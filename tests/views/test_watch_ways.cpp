@@ -2,7 +2,10 @@
 // Watching as people do, by mouse and keys: what is selected, marked and asked of runs, told of them, and what can be
 // done with them.
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QElapsedTimer>
+#include <QMenu>
+#include <QSlider>
 #include <QSplitter>
 #include <QTableWidget>
 #include <QtTest>
@@ -234,7 +237,7 @@ private Q_SLOTS:
         QCOMPARE(height_of(3), 56.0);
         QVERIFY2(height_of(20) * 20 <= view.height() && height_of(20) >= 18,
                  qPrintable(QString::number(height_of(20))));
-        QCOMPARE(height_of(200), 18.0);
+        QCOMPARE(height_of(200), 13.0);
         view.set_lane_height(28);
         QCOMPARE(height_of(3), 28.0);
     }
@@ -398,6 +401,108 @@ private Q_SLOTS:
         QTRY_VERIFY(scale->isVisible());
         panel.resize(needed - 70, 100);
         QTRY_VERIFY(!scale->isVisible());
+    }
+
+    /// The newest iteration is played while the next one is awaited, until somebody looks at another moment; with
+    /// reduced motion its loads stand there. Tables are of the iteration that the map shows.
+    void a_run_that_goes_on_moves_on_its_map() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId over = recorded.add(recorder, recorded.experiment);
+        const RunId run = recorded.begin(recorder, recorded.experiment);
+        int done = 0;
+        for (; done < 2; ++done) recorded.iterate(recorder, run, done);
+        MainWindow window(planners_, recorded.file);
+        window.resize(1280, 800);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        window.show_workspace(MainWindow::watch);
+        auto& page = window.watch_page();
+        page.show_run(run);
+        auto& replay = page.replay();
+        const double length = recorded.length();
+        const auto& traffic = page.network().scene_model().traffic();
+        bool moves = false;
+        double furthest_s = 0;  // that was played
+        connect(&replay, &ReplayBar::moved, this, [&] {
+            moves = moves || !traffic.parcels.empty() || traffic.working() > 0;
+            furthest_s = std::max(furthest_s, replay.moment_s());
+        });
+        QTRY_VERIFY_WITH_TIMEOUT(moves, patient_ms);
+        QVERIFY2(page.zoom().follows(), "the timeline follows as it did");
+        const auto come = [&] {
+            recorded.iterate(recorder, run, done++);
+            return QTest::qWaitFor([&] { return page.timeline().data()->iterations().back().iteration + 1 == done; },
+                                   patient_ms);
+        };
+        QVERIFY(come());
+        QTRY_VERIFY_WITH_TIMEOUT(furthest_s > (done - 1) * length, patient_ms);
+        // Who takes the slider has it, also when the next one comes.
+        auto* slider = page.findChild<QSlider*>("replay");
+        slider->setValue(slider->maximum() / 2);
+        QVERIFY(!replay.is_following());
+        const double moment = replay.moment_s();
+        QVERIFY(come());
+        QVERIFY(!replay.is_following());
+        QVERIFY(replay.moment_s() <= std::max(moment, page.zoom().begin()) + 1e-9);
+        // At the newest again nothing moves where that is not wanted: loads are there, not the last instant.
+        page.set_still(true);
+        slider->setValue(slider->maximum());
+        QVERIFY(traffic.is_mean && !replay.is_following());
+        const auto words = [&] {
+            QStringList all;
+            for (const auto* label : replay.findChildren<QLabel*>()) all << label->text();
+            return all.join('\n');
+        };
+        QVERIFY2(words().contains(QString("Iteration %1: nodes work").arg(done)), qPrintable(words()));
+        page.set_still(false);
+        page.zoom().set_follows(false);
+        QVERIFY(!traffic.is_mean);
+        page.zoom().set_follows(true);
+        QVERIFY(replay.is_following());
+        page.show_run(over);
+        QVERIFY(!replay.is_following());
+        QTRY_VERIFY_WITH_TIMEOUT(page.timeline().data() != nullptr && is_read(window, over), patient_ms);
+        const auto* summary = page.findChild<QLabel*>("difference_summary");
+        for (const int iteration : {1, 3}) {
+            Q_EMIT page.timeline().moment_moved((iteration - 0.5) * length);
+            QVERIFY2(summary->text().startsWith(QString("Iteration %1").arg(iteration)), qPrintable(summary->text()));
+        }
+    }
+
+    /// A lane has a menu: what it does has its key beside it.
+    void a_lane_has_a_menu() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.add(recorder, recorded.experiment);
+        const auto window = watching(planners_, recorded, run);
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto& timeline = page.timeline();
+        page.zoom().show_all();
+        QTRY_VERIFY(timeline.settled());
+        const auto& span = timeline.data()->work(0, 0);
+        const QPoint there = timeline.place_of((span.start_s + span.end_s) / 2, 0).toPoint();
+        QContextMenuEvent asked(QContextMenuEvent::Mouse, there, timeline.mapToGlobal(there));
+        QApplication::sendEvent(&timeline, &asked);
+        QVERIFY(timeline.selected().span != nullptr && timeline.selected_lane() == 0);
+        auto* menu = timeline.findChild<QMenu*>();
+        QVERIFY(menu != nullptr);
+        QAction *pin = nullptr, *alike = nullptr;
+        QStringList entries;
+        for (auto* action : menu->actions()) {
+            entries << action->text();
+            if (action->text().startsWith("Pin ")) pin = action;
+            if (action->text().startsWith("Find all like it")) alike = action;
+        }
+        QVERIFY2(pin != nullptr && alike != nullptr && entries.contains("Group lanes"), qPrintable(entries.join(';')));
+        QVERIFY(pin->text().endsWith("\tP"));
+        pin->trigger();
+        QVERIFY(timeline.pinned().contains(timeline.data()->lanes()[0].name));
+        alike->trigger();
+        QVERIFY(page.find_bar().isVisible());
+        QVERIFY(page.find_bar().found() != nullptr && !page.find_bar().found()->spans.empty());
+        menu->close();
     }
 
     /// The legend has the causes that this run has, the longest first.

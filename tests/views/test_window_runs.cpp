@@ -21,6 +21,7 @@
 #include "core/record/checkpoints.h"
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
+#include "views/theme/empty_note.h"
 #include "views/window/desktop_notes.h"
 #include "views/window/main_window.h"
 
@@ -100,6 +101,23 @@ private Q_SLOTS:
         window.launch();
         QCOMPARE(button.text(), QString("Planning…"));
         QVERIFY(!button.isEnabled());
+        // Watch says the same, and stops it too.
+        EmptyNote* note = nullptr;
+        for (auto* one : window.watch_page().findChildren<EmptyNote*>())
+            if (one->parentWidget() == &window.watch_page()) note = one;
+        QVERIFY(note != nullptr);
+        QVERIFY2(note->words().startsWith("Searching for the plan"), qPrintable(note->words()));
+        QVERIFY(!note->bar().isHidden() && note->button().isEnabled());
+        QCOMPARE(note->button().text(), QString("Stop"));
+        QCOMPARE(window.bar().findChild<QLabel*>("subject")->text(), QString("First run"));
+        note->button().click();
+        QCOMPARE(button.text(), QString("Simulate"));
+        QVERIFY(note->bar().isHidden() && note->words().contains("None was launched yet"));
+        QCOMPARE(note->button().text(), QString("Launch the experiment"));
+        QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
+        window.document().edit("more", [](Experiment& x) { x.pipeline.microbatches += 1; });
+        note->button().click();
+        QCOMPARE(button.text(), QString("Planning…"));
         QTRY_COMPARE_WITH_TIMEOUT(button.text(), QString("Starting…"), patient_ms);
         QTRY_COMPARE_WITH_TIMEOUT(button.text(), QString("Simulate"), patient_ms);
     }
@@ -377,7 +395,8 @@ private Q_SLOTS:
 
         window->show_workspace(MainWindow::watch);
         window->watch_page().show_run(run);
-        auto& resume = window->watch_page().resume_button();
+        auto& resume = window->bar().pause_button();  // as of a run that is held
+        QCOMPARE(resume.text(), QString("Resume"));
         QTRY_VERIFY2_WITH_TIMEOUT(resume.isEnabled(), qPrintable(resume.toolTip()), patient_ms);
         resume.click();
         QTRY_VERIFY_WITH_TIMEOUT(window->feed().running() != nullptr && window->feed().running()->id == run,

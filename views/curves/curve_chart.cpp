@@ -25,6 +25,50 @@ QSharedPointer<QCPAxisTicker> ticker(bool logarithmic, AxisKind kind, bool from_
 constexpr std::size_t most_fine_curves = 24;  ///< more are drawn plainly
 constexpr double thick_from = 2.5;            ///< pixels: the baseline's
 
+/// A drag that goes mostly along one axis is a band across the other, which stays as it is.
+class ZoomRect final : public QCPSelectionRect {
+public:
+    using QCPSelectionRect::QCPSelectionRect;
+
+protected:
+    void startSelection(QMouseEvent* event) override {
+        from_ = event->pos();
+        QCPSelectionRect::startSelection(event);
+    }
+    void moveSelection(QMouseEvent* event) override {
+        reach(event->pos());
+        Q_EMIT changed(mRect, event);
+        layer()->replot();
+    }
+    void endSelection(QMouseEvent* event) override {
+        reach(event->pos());
+        mActive = false;
+        const QCPRange x = mParentPlot->xAxis->range(), y = mParentPlot->yAxis->range();
+        Q_EMIT accepted(mRect, event);
+        if (goes_across_) mParentPlot->yAxis->setRange(y);  // pixels would round it
+        if (goes_down_) mParentPlot->xAxis->setRange(x);
+    }
+
+private:
+    void reach(QPoint to) {
+        constexpr int least = 4, mostly = 3;
+        mRect = QRect(from_, to);
+        const QRect axes = mParentPlot->axisRect()->rect();
+        const int across = std::abs(to.x() - from_.x()), down = std::abs(to.y() - from_.y());
+        goes_across_ = across >= least && across >= mostly * down;
+        goes_down_ = down >= least && down >= mostly * across;
+        if (goes_across_) {
+            mRect.setTop(axes.top());
+            mRect.setBottom(axes.bottom());
+        } else if (goes_down_) {
+            mRect.setLeft(axes.left());
+            mRect.setRight(axes.right());
+        }
+    }
+    QPoint from_;
+    bool goes_across_ = false, goes_down_ = false;
+};
+
 }  // namespace
 
 CurveChart::CurveChart(QWidget* parent)
@@ -33,6 +77,7 @@ CurveChart::CurveChart(QWidget* parent)
       crosshair_(new QCPItemStraightLine(plot_)),
       level_(new QCPItemStraightLine(plot_)),
       nothing_(new QCPItemText(plot_)),
+      title_(new QCPItemText(plot_)),
       ends_(std::make_unique<EndLabels>(*plot_)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -46,6 +91,13 @@ CurveChart::CurveChart(QWidget* parent)
     nothing_->position->setType(QCPItemPosition::ptAxisRectRatio);
     nothing_->position->setCoords(0.5, 0.5);
     nothing_->setSelectable(false);
+    title_->position->setType(QCPItemPosition::ptAxisRectRatio);
+    title_->position->setCoords(1, 0);
+    title_->setPositionAlignment(Qt::AlignRight | Qt::AlignTop);
+    title_->setPadding({3, 1, 3, 1});
+    title_->setSelectable(false);
+    title_->setVisible(false);
+    plot_->setSelectionRect(new ZoomRect(plot_));
     for (auto* line : {crosshair_, level_}) {
         line->setVisible(false);
         line->setSelectable(false);
@@ -119,6 +171,12 @@ void CurveChart::style() {
     level_->setPen(QPen(t.text_2, 1, Qt::DashLine));
     nothing_->setFont(small_font());
     nothing_->setColor(t.text_2);
+    title_->setFont(small_font());
+    title_->setColor(t.text);
+    QColor ground = t.surface;
+    ground.setAlphaF(0.85F);  // a curve below it is seen
+    title_->setBrush(ground);
+    plot_->xAxis->setTickLabels(has_x_words_);
     for (auto* axis : {plot_->xAxis, plot_->yAxis}) {
         const bool is_x = axis == plot_->xAxis, logarithmic = is_x ? log_x_ : log_y_;
         axis->setScaleType(logarithmic ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
@@ -135,7 +193,8 @@ void CurveChart::style() {
         axis->setNumberPrecision(logarithmic ? 3 : 5);
         // Powers of ten carry no unit.
         const QString unit = !logarithmic ? QString{} : time ? tr(" (s)") : bytes ? tr(" (bytes)") : QString{};
-        axis->setLabel((is_x ? set_.x_label : set_.y_label) + unit);
+        const bool is_told = is_x ? has_x_words_ : !in_column_;
+        axis->setLabel(is_told ? (is_x ? set_.x_label : set_.y_label) + unit : QString{});
     }
     label_y();
 }
@@ -144,7 +203,8 @@ void CurveChart::style() {
 void CurveChart::label_y() {
     constexpr int below = 48;  // pixels of the axis of x, its figures and label
     const QString whole = plot_->yAxis->label(), brief = set_.y_label.section(QStringLiteral(" ("), 0, 0);
-    if (QFontMetrics(small_font()).horizontalAdvance(whole) > height() - below) plot_->yAxis->setLabel(brief);
+    if (!whole.isEmpty() && QFontMetrics(small_font()).horizontalAdvance(whole) > height() - below)
+        plot_->yAxis->setLabel(brief);
 }
 
 bool CurveChart::has_many() const { return set_.curves.size() > most_fine_curves; }
@@ -285,6 +345,26 @@ QString CurveChart::value_words(const Curve& curve) const {
     const QString value = curve_value_words(set_, point->y), there = x_words(point->x);
     return there == x_words(*crosshair_x_) ? value : tr("%1 at %2").arg(value, there);
 }
+
+void CurveChart::set_in_column(bool on, bool is_lowest) {
+    constexpr int usual_least = 80, least_in_column = 66;
+    plot_->setMinimumHeight(on ? least_in_column : usual_least);
+    title_->setVisible(on);
+    const bool has_x_words = !on || is_lowest;
+    if (on == in_column_ && has_x_words == has_x_words_) return;
+    in_column_ = on;
+    has_x_words_ = has_x_words;
+    style();
+    plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+void CurveChart::set_title(const QString& words) {
+    if (words == title_->text()) return;
+    title_->setText(words);
+    plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+QString CurveChart::title() const { return title_->visible() ? title_->text() : QString{}; }
 
 void CurveChart::set_level(std::optional<double> y) {
     level_y_ = y;

@@ -17,7 +17,7 @@ class QCustomPlot;
 namespace skippipe {
 
 /// One chart: curves of runs, and a crosshair whose values are told elsewhere. A drag zooms, with Shift it moves, the
-/// wheel zooms, a double-click shows all.
+/// wheel zooms, a double-click shows all. A drag mostly along one axis zooms that one alone.
 class CurveChart : public QWidget {
     Q_OBJECT
 public:
@@ -26,6 +26,11 @@ public:
     /// Draws them; what is in sight stays where `keeps_sight`, else all is shown.
     void show_set(CurveSet set, bool keeps_sight);
     void set_logarithmic(bool x, bool y);
+    /// One of a column of charts that share the lowest one's axis of x; what it draws is named in it, not beside it.
+    void set_in_column(bool on, bool is_lowest);
+    /// What stands in it, where it is one of a column.
+    void set_title(const QString& words);
+    QString title() const;
     const CurveSet& set() const { return set_; }
     /// In what the axis counts. Tells nobody.
     void set_x_range(double begin, double end);
@@ -85,11 +90,11 @@ private:
 
     QCustomPlot* plot_;
     QCPItemStraightLine *crosshair_, *level_;
-    QCPItemText* nothing_;
+    QCPItemText *nothing_, *title_;
     std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
     std::vector<Thinned> thinned_;
-    bool drawing_ = false, log_x_ = false, log_y_ = false;
+    bool drawing_ = false, log_x_ = false, log_y_ = false, in_column_ = false, has_x_words_ = true;
     std::optional<double> crosshair_x_, level_y_;
 };
 

@@ -34,18 +34,19 @@ constexpr WorkAxis x_choices[] = {WorkAxis::iteration,   WorkAxis::microbatches,
                                   WorkAxis::money};
 constexpr std::pair<const char*, double> smoothings[] = {
     {"None", 0}, {"Light", 0.6}, {"Medium", 0.9}, {"Strong", 0.97}};
-constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168;
+constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168, least_in_column = 72;
+constexpr int x_words_height = 34;       ///< pixels of an axis of x with figures and a label
 constexpr double pleasant_aspect = 1.8;  ///< width of a chart over its height
 
 /// So many charts a row that each is as near as can be to a pleasant shape, none lower than the least.
-int columns_of(int charts, QSize room) {
+int columns_of(int charts, QSize room, int least_height) {
     const int most = room.width() >= three_columns_from ? 3 : room.width() >= two_columns_from ? 2 : 1;
     int best = std::min(most, charts);
     double least = INFINITY;
     for (int columns = 1; columns <= std::min(most, charts); ++columns) {
         const int rows = (charts + columns - 1) / columns;
         const double height = std::max(1, room.height()) / static_cast<double>(rows);
-        if (height < least_chart_height) continue;
+        if (height < least_height) continue;
         const double off = std::abs(std::log(room.width() / (columns * height * pleasant_aspect))) +
                            (rows * columns > charts ? 0.5 : 0);  // a gap in the last row
         if (off < least) least = off, best = columns;
@@ -243,10 +244,14 @@ void CurvePanel::make_charts() {
 }
 
 void CurvePanel::arrange() {
-    const int columns = columns_of(static_cast<int>(charts_.size()), scroll_->isVisible() ? scroll_->size() : size());
-    for (int i = 0; i < static_cast<int>(charts_.size()); ++i) {
+    const bool column = was_column_ = is_column();
+    const int count = static_cast<int>(charts_.size()), least = column ? least_in_column : least_chart_height;
+    const int columns = columns_of(count, scroll_->isVisible() ? scroll_->size() : size(), least);
+    for (int i = 0; i < count; ++i) {
         auto* chart = charts_[static_cast<std::size_t>(i)];
-        chart->setMinimumHeight(charts_.size() > 1 ? least_chart_height : 0);
+        const bool is_lowest = i + columns >= count;
+        chart->set_in_column(column, is_lowest);
+        chart->setMinimumHeight(count == 1 ? 0 : column && is_lowest ? least + x_words_height : least);
         grid_->addWidget(chart, i / columns, i % columns);
     }
     for (int c = 0; c < 3; ++c) grid_->setColumnStretch(c, c < columns ? 1 : 0);
@@ -276,6 +281,7 @@ void CurvePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& ru
                             [](const RunData* run) { return run->iteration && run->iteration->money; }));
     baseline_ = baseline;
     keeps_range_ = keeps_range_ && ids_of(shown_) == before;
+    if (is_column() != was_column_) arrange();
     draw();
 }
 
@@ -358,9 +364,41 @@ void CurvePanel::group_by(const QString& name) {
     show_all();
 }
 
+/// Of one run several charts stand in a column: each says what it draws and what that is at the crosshair.
+bool CurvePanel::is_column() const { return charts_.size() > 1 && shown_.size() == 1; }
+
+/// "Loss  0.537, validation 0.541".
+void CurvePanel::show_titles() {
+    for (auto* chart : charts_) {
+        QStringList values;
+        for (const auto& curve : chart->set().curves)
+            if (const QString value = chart->value_words(curve); !value.isEmpty())
+                values << (values.isEmpty() && !curve.marks ? value : curve.name.toLower() + ' ' + value);
+        chart->set_title(chart->set().y_label + (values.isEmpty() ? QString{} : QStringLiteral("  ")) +
+                         values.join(QStringLiteral(", ")));
+    }
+}
+
+/// What a chart of several curves has, and where the crosshair is: each chart says the rest.
+void CurvePanel::show_column_key(const QString& where) {
+    show_titles();
+    keyed_.clear();
+    std::vector<FlowKey::Entry> entries;
+    for (const auto* chart : charts_)
+        for (const auto& curve : chart->set().curves) {
+            if (!curve.in_legend || chart->set().curves.size() < 2 || keyed_.contains(curve.name)) continue;
+            keyed_ << curve.name;
+            entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name});
+        }
+    const QString x_room = axis() == WorkAxis::iteration ? QStringLiteral(" 000") : QStringLiteral(" 00.0 s");
+    entries.push_back({{}, where, key_->fontMetrics().horizontalAdvance(charts_.front()->set().x_label + x_room)});
+    key_->set_entries(std::move(entries));
+}
+
 /// One key for all charts, with the values at the crosshair: in them it would cover curves. A run that is alone has no
 /// name there. What is not told yet has its room: charts stay where they are under the mouse.
 void CurvePanel::show_key() {
+    if (is_column()) return show_column_key(charts_.front()->crosshair_words());
     constexpr qsizetype most = 12;
     const auto widest = [](const CurveSet& set) {
         const bool has_unit = set.y_is_time || set.choice.metric == "bytes_sent";

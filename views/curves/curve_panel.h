@@ -77,6 +77,9 @@ private:
     void arrange();
     void align();
     void show_key();
+    bool is_column() const;
+    void show_titles();
+    void show_column_key(const QString& where);
     void share_sight(const CurveChart& moved);
     void share_crosshair(std::optional<double> x);
     double last_x() const;
@@ -110,6 +113,7 @@ private:
     double smoothing_ = 0, last_x_ = 0;  ///< where the longest curve ended when it was drawn last
     bool axis_chosen_ = false;           ///< by somebody, now or before
     bool keeps_range_ = false;           ///< who looks chose what is in sight
+    bool was_column_ = false;
 };
 
 }  // namespace skippipe

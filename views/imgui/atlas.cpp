@@ -139,8 +139,8 @@ double hatch_alpha(int pattern, double x, double y) {
         case 0: return stripe((x + y) / root, 8 / root, 1);
         case 1: return stripe((x - y) / root, 8 / root, 1);
         case 2: return std::max(stripe((x + y) / root, 16 / root, 1), stripe((x - y) / root, 16 / root, 1));
-        case 3: return stripe(x, 8, 1);
-        case 4: return stripe(y, 4, 1);
+        case 3: return stripe(x - 0.5, 8, 1);  // on pixels: between two it would be half as dark on both
+        case 4: return stripe(y - 0.5, 4, 1);
         case 5: return stripe(x, 8, 2) * stripe(y, 8, 2);
         case 6: return stripe((x + y) / root, 16 / root, 2);
         case 8: return std::fmod(x + y, 16) < 9 ? stripe((x - y) / root, 8 / root, 1) : 0;
@@ -149,7 +149,7 @@ double hatch_alpha(int pattern, double x, double y) {
         case 11: return std::max(stripe(x - 5, 16, 7), stripe(x - 13, 16, 2));
         case 12: return stripe(x - 4, 8, 2);
         case 13: return stripe(x - 2, 4, 1);
-        default: return std::max(stripe(x, 8, 1), stripe(y, 8, 1));
+        default: return std::max(stripe(x - 0.5, 8, 1), stripe(y - 0.5, 8, 1));
     }
 }
 

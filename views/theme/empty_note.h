@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <QLabel>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QWidget>
 
@@ -14,6 +15,10 @@ public:
     void show_words(const QString& words) { words_->setText(words); }
     /// Empty: there is nothing to press.
     void show_button(const QString& words);
+    /// How far something goes on that fills the pane when it is done, as a bar; below 0: nobody knows.
+    void show_bar(double share);
+    void hide_bar();
+    const QProgressBar& bar() const { return *bar_; }
     QString words() const { return words_->text(); }
     QPushButton& button() { return *button_; }
 
@@ -22,6 +27,7 @@ Q_SIGNALS:
 
 private:
     QLabel* words_;
+    QProgressBar* bar_;
     QPushButton* button_;
 };
 

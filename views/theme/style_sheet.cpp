@@ -53,6 +53,12 @@ QLabel#subject { font-size: 16px; font-weight: 600; color: @text; }
 QLineEdit[role="name"] { border: 1px solid transparent; background: transparent; font-size: 16px; font-weight: 600; }
 QLineEdit[role="name"]:hover { border: 1px solid @line; }
 QLineEdit[role="name"]:focus { border: 1px solid @accent; background: @surface; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { subcontrol-origin: border; border: 0; width: 20px; background: transparent; }
+QAbstractSpinBox::up-button { subcontrol-position: top right; }
+QAbstractSpinBox::down-button { subcontrol-position: bottom right; }
+QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover { background: @hover; }
+QAbstractSpinBox::up-arrow { image: url(@uparrow); width: 8px; height: 8px; }
+QAbstractSpinBox::down-arrow { image: url(@arrow); width: 8px; height: 8px; }
 QComboBox::drop-down { border: 0; width: 20px; }
 QComboBox::down-arrow { image: url(@arrow); width: 10px; height: 10px; }
 QComboBox QAbstractItemView { background: @surface; color: @text; border: 1px solid @line; selection-background-color: @selected;
@@ -164,6 +170,7 @@ QString style_sheet(const Theme& t) {
         {"@bad", t.bad},
     };
     for (const auto& [name, colour] : names) sheet.replace(QLatin1String(name), colour.name());
+    sheet.replace("@uparrow", t.dark ? ":/icons/arrow-up-dark.png" : ":/icons/arrow-up-light.png");
     sheet.replace("@arrow", t.dark ? ":/icons/arrow-dark.png" : ":/icons/arrow-light.png");
     sheet.replace("@check", t.dark ? ":/icons/check-dark.png" : ":/icons/check-light.png");
     return sheet;

@@ -190,20 +190,34 @@ QFont small_font() { return fonts().small; }
 QFont bold_font() { return fonts().bold; }
 QFont title_font() { return fonts().title; }
 
-bool desktop_prefers_dark() {
+namespace {
+
+/// What the desktop's portal says; invalid: it cannot be asked, or does not know.
+QVariant desktop_setting(const QString& where, const QString& name) {
     const auto bus = QDBusConnection::sessionBus();
-    if (bus.isConnected()) {
-        auto ask = QDBusMessage::createMethodCall("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
-                                                  "org.freedesktop.portal.Settings", "Read");
-        ask << QStringLiteral("org.freedesktop.appearance") << QStringLiteral("color-scheme");
-        const auto answer = bus.call(ask, QDBus::Block, 200);
-        if (answer.type() == QDBusMessage::ReplyMessage && !answer.arguments().isEmpty()) {
-            QVariant value = answer.arguments().front();
-            while (value.canConvert<QDBusVariant>()) value = value.value<QDBusVariant>().variant();
-            if (const int scheme = value.toInt(); scheme == 1 || scheme == 2) return scheme == 1;
-        }
-    }
-    return first_palette_is_dark();
+    if (!bus.isConnected()) return {};
+    auto ask = QDBusMessage::createMethodCall("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop",
+                                              "org.freedesktop.portal.Settings", "Read");
+    ask << where << name;
+    const auto answer = bus.call(ask, QDBus::Block, 200);
+    if (answer.type() != QDBusMessage::ReplyMessage || answer.arguments().isEmpty()) return {};
+    QVariant value = answer.arguments().front();
+    while (value.canConvert<QDBusVariant>()) value = value.value<QDBusVariant>().variant();
+    return value;
+}
+
+}  // namespace
+
+bool desktop_prefers_dark() {
+    const int scheme =
+        desktop_setting(QStringLiteral("org.freedesktop.appearance"), QStringLiteral("color-scheme")).toInt();
+    return scheme == 1 || scheme == 2 ? scheme == 1 : first_palette_is_dark();
+}
+
+bool desktop_prefers_stillness() {
+    const auto moves =
+        desktop_setting(QStringLiteral("org.gnome.desktop.interface"), QStringLiteral("enable-animations"));
+    return moves.isValid() && !moves.toBool();
 }
 
 void apply_theme(QApplication& application, bool dark) {

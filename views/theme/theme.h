@@ -50,6 +50,8 @@ const Theme& theme();
 void apply_theme(QApplication& application, bool dark);
 /// What the desktop asks for: the portal's colour scheme, else the lightness of the given palette's window.
 bool desktop_prefers_dark();
+/// Whether the desktop was told to do without movement; where it cannot be asked: no.
+bool desktop_prefers_stillness();
 
 QFont body_font();
 QFont small_font();

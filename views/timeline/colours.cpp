@@ -85,8 +85,10 @@ QColor ink_on(const Theme& t, const QColor& fill, const QColor& whole, double sh
 QColor cause_ink(const Theme& t, IdleCause cause, ColourBy by) {
     return ink_on(t, cause_fill(t, cause, by), cause_colour(t, cause),
                   by == ColourBy::cause ? 0.9
-                  : t.dark              ? 0.65
-                                        : 0.5);
+                  : cause == IdleCause::link || cause == IdleCause::collision
+                      ? (t.dark ? 0.85 : 0.6)  // thin upright lines
+                  : t.dark ? 0.65
+                           : 0.5);
 }
 
 QColor low_cause_fill(const Theme& t, IdleCause cause) {

@@ -250,4 +250,14 @@ FoundSpans find_spans(const TimelineData& data, const SpanQuery& query) {
     return found;
 }
 
+std::string query_words(SpanKind kind) {
+    const auto found = std::find_if(kind_words.begin(), kind_words.end(), [kind](const auto& known) {
+        return known.second.size() == 1 && known.second.front() == kind;
+    });
+    if (found != kind_words.end()) return std::string(found->first);
+    return is_compute(kind) ? "backward" : "transfer";
+}
+
+std::string query_words(IdleCause cause) { return "waiting " + std::string(to_string(cause)); }
+
 }  // namespace skippipe

@@ -69,4 +69,8 @@ struct FoundSpans {
 };
 FoundSpans find_spans(const TimelineData& data, const SpanQuery& query);
 
+/// The words that `read_query` reads as spans of that kind, or waits of that cause.
+std::string query_words(SpanKind kind);
+std::string query_words(IdleCause cause);
+
 }  // namespace skippipe

@@ -9,6 +9,7 @@
 #include <QPainter>
 #include <QToolButton>
 
+#include "views/theme/elided_label.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/timeline/timeline_view.h"
@@ -16,7 +17,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int typing_ms = 120;
+constexpr int typing_ms = 120, bar_step = 6, beside_bars = 4;
 
 QString known_words() {
     return FindBar::tr(
@@ -27,31 +28,48 @@ QString known_words() {
 }  // namespace
 
 FoundHistogram::FoundHistogram(QWidget* parent) : QWidget(parent) {
-    setFixedSize(6 * static_cast<int>(found_bars), 22);
+    setFont(small_font());
+    setFixedHeight(22);
     setAccessibleName(tr("How long what was found takes"));
 }
 
 void FoundHistogram::show_found(const FoundSpans* found) {
     bars_ = found != nullptr ? found->bars : std::array<std::size_t, found_bars>{};
     setVisible(found != nullptr && found->spans.size() > 1);
-    if (found != nullptr)
-        setToolTip(tr("How many take how long: from %1 at the left to %2 at the right")
-                       .arg(duration(found->least_s), duration(found->most_s)));
+    if (found != nullptr) {
+        least_ = duration(found->least_s);
+        most_ = duration(found->most_s);
+        const auto tallest = *std::max_element(bars_.begin(), bars_.end());
+        setToolTip(tr("How many take how long: from %1 at the left to %2 at the right, up to %3 a bar")
+                       .arg(least_, most_, whole_number(static_cast<double>(tallest))));
+    }
+    setFixedWidth(fontMetrics().horizontalAdvance(least_) + fontMetrics().horizontalAdvance(most_) + 2 * beside_bars +
+                  bar_step * static_cast<int>(found_bars));
     update();
 }
 
 void FoundHistogram::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     const std::size_t most = std::max<std::size_t>(1, *std::max_element(bars_.begin(), bars_.end()));
+    const int left = fontMetrics().horizontalAdvance(least_) + beside_bars, floor = height() - 1,
+              wide = bar_step * static_cast<int>(found_bars);
     for (std::size_t k = 0; k < bars_.size(); ++k) {
         if (bars_[k] == 0) continue;
-        const int tall = std::max(2, static_cast<int>(static_cast<std::size_t>(height()) * bars_[k] / most));
-        painter.fillRect(static_cast<int>(k) * 6, height() - tall, 5, tall, theme().accent);
+        const int tall = std::max(2, static_cast<int>(static_cast<std::size_t>(floor) * bars_[k] / most));
+        painter.fillRect(left + static_cast<int>(k) * bar_step, floor - tall, bar_step - 1, tall, theme().accent);
     }
+    painter.fillRect(left, floor, wide, 1, theme().text_2);
+    painter.setPen(theme().text_2);
+    painter.drawText(QRect(0, 0, left - beside_bars, height()), Qt::AlignRight | Qt::AlignBottom, least_);
+    painter.drawText(QRect(left + wide + beside_bars, 0, width(), height()), Qt::AlignLeft | Qt::AlignBottom, most_);
 }
 
 FindBar::FindBar(TimelineView& timeline, QWidget* parent)
-    : QWidget(parent), timeline_(timeline), line_(new QLineEdit), words_(new QLabel), histogram_(new FoundHistogram) {
+    : QWidget(parent),
+      timeline_(timeline),
+      line_(new QLineEdit),
+      words_(new ElidedLabel),
+      histogram_(new FoundHistogram) {
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(size::gap, 0, size::gap, size::unit);
     row->setSpacing(size::gap);
@@ -77,7 +95,6 @@ FindBar::FindBar(TimelineView& timeline, QWidget* parent)
     };
     words_->setProperty("role", "secondary");
     words_->setObjectName("found_words");
-    words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     words_->setMinimumWidth(60);
     row->addWidget(line_);
     row->addWidget(button(Qt::LeftArrow, tr("Previous (Shift+Enter)"), -1));
@@ -151,22 +168,38 @@ void FindBar::step(int by) {
     if (later_.isActive() || of_ != timeline_.data()) look();
     if (!found_ || found_->spans.empty()) return;
     const int count = static_cast<int>(found_->spans.size());
-    at_ = at_ < 0 ? (by > 0 ? 0 : count - 1) : (at_ + by + count) % count;
+    at_ = at_ < 0 ? first_to(by) : (at_ + by + count) % count;
     timeline_.go(found_->spans[static_cast<std::size_t>(at_)]);
     say();
 }
 
+/// The first one that begins in sight or after it; to the other side, the last that begins before it ends. Beyond the
+/// last one the first comes.
+int FindBar::first_to(int by) const {
+    const auto& spans = found_->spans;
+    const auto [begin_s, end_s] = timeline_.in_sight();
+    const double at_s = by > 0 ? begin_s : end_s;
+    const auto place =
+        std::lower_bound(spans.begin(), spans.end(), at_s, [](const Found& one, double s) { return one.start_s < s; });
+    const int next = static_cast<int>(place - spans.begin()), count = static_cast<int>(spans.size());
+    return by > 0 ? next % count : (next + count - 1) % count;
+}
+
+void FindBar::say(const QString& words) {
+    words_->setText(words);
+    words_->setToolTip(words);  // there may be no room for all of them
+}
+
 void FindBar::say() {
-    if (!fault_.isEmpty()) return words_->setText(tr("\"%1\" is not understood. %2").arg(fault_, known_words()));
-    if (!found_) return words_->setText(known_words());
-    if (found_->spans.empty()) return words_->setText(tr("Nothing found"));
+    if (!fault_.isEmpty()) return say(tr("\"%1\" is not understood. %2").arg(fault_, known_words()));
+    if (!found_) return say(known_words());
+    if (found_->spans.empty()) return say(tr("Nothing found"));
     const auto count = static_cast<double>(found_->spans.size());
     const QString place = at_ < 0 ? tr("%1 found").arg(whole_number(count))
                                   : tr("%1 of %2").arg(whole_number(at_ + 1), whole_number(count));
-    words_->setText(tr("%1, %2 in all, mean %3, median %4, %5 to %6")
-                        .arg(place, duration(found_->total_s), duration(found_->mean_s), duration(found_->median_s),
-                             duration(found_->least_s), duration(found_->most_s)));
-    words_->setToolTip(words_->text());
+    say(tr("%1, %2 in all, mean %3, median %4, %5 to %6")
+            .arg(place, duration(found_->total_s), duration(found_->mean_s), duration(found_->median_s),
+                 duration(found_->least_s), duration(found_->most_s)));
 }
 
 void FindBar::keyPressEvent(QKeyEvent* event) {

@@ -25,6 +25,7 @@ protected:
 
 private:
     std::array<std::size_t, found_bars> bars_{};
+    QString least_, most_;  ///< what the bars begin and end with
 };
 
 /// Looks for spans and waits of a timeline by words, steps through what it found, and says what that sums up to.
@@ -50,6 +51,8 @@ protected:
 private:
     void choose_node(SpanQuery query);
     void say();
+    void say(const QString& words);
+    int first_to(int by) const;
 
     TimelineView& timeline_;
     QLineEdit* line_;

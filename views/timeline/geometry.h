@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/planner/plan/timeline.h"
 #include "views/theme/numbers.h"
@@ -93,8 +94,10 @@ struct Box {
 };
 
 /// Where a card stands that explains something: below it, above it or beside it, in this order, wherever it fits in the
-/// room without covering it; begins near `x`. Where it fits nowhere it is as far below as there is room.
-inline Box place_card(const Box& about, double width, double height, double x, const Box& room) {
+/// room without covering it, nor `other` where that can be; begins near `x`. Where it fits nowhere it is as far below
+/// as there is room.
+inline Box place_card(const Box& about, double width, double height, double x, const Box& room,
+                      const std::optional<Box>& other = {}) {
     constexpr double apart = 6;
     const double left = std::clamp(x, room.x0, std::max(room.x0, room.x1 - width));
     const double high = std::clamp(about.y0, room.y0, std::max(room.y0, room.y1 - height));
@@ -102,8 +105,18 @@ inline Box place_card(const Box& about, double width, double height, double x, c
                           {left, about.y0 - apart - height, left + width, about.y0 - apart},
                           {about.x1 + apart, high, about.x1 + apart + width, high + height},
                           {about.x0 - apart - width, high, about.x0 - apart, high + height}};
-    for (const Box& place : places)
-        if (place.x0 >= room.x0 && place.x1 <= room.x1 && place.y0 >= room.y0 && place.y1 <= room.y1) return place;
+    const Box* second = nullptr;
+    for (const Box& place : places) {
+        if (place.x0 < room.x0 || place.x1 > room.x1 || place.y0 < room.y0 || place.y1 > room.y1) continue;
+        if (!other || !place.meets(*other)) return place;
+        // Beside the other, where it is as high, there is room as well.
+        for (const double x0 : {other->x1 + apart, other->x0 - apart - width})
+            if (const Box aside{x0, place.y0, x0 + width, place.y1};
+                x0 >= room.x0 && aside.x1 <= room.x1 && !aside.meets(about))
+                return aside;
+        if (second == nullptr) second = &place;
+    }
+    if (second != nullptr) return *second;
     const double low = std::max(room.y0, room.y1 - height);
     return {left, low, left + width, low + height};
 }

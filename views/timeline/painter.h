@@ -7,7 +7,7 @@ namespace skippipe {
 inline constexpr double usual_lane_height = 28, low_lane_height = 20, tall_lane_height = 44, compact_lane_height = 28;
 inline constexpr double lane_height = usual_lane_height;
 inline constexpr double fit_lane_height = 0;  ///< as many lanes in sight as there are, neither low nor very tall
-inline constexpr double least_fit_lane_height = 18, most_fit_lane_height = 56;
+inline constexpr double least_fit_lane_height = 13, most_fit_lane_height = 56;
 inline constexpr double least_planned_lane_height = 28;  ///< with what was planned under what was done
 inline constexpr double overview_height = 26, axis_height = 22, ruler_height = 16;
 inline constexpr double counter_height = 28, counter_step = 2;

@@ -38,7 +38,8 @@ void TimelinePainter::lane_name(int index, double top) {
         // Of a node that serves none any more the last one, struck through.
         const QColor fill = serves ? theme_.stage(stage) : theme_.surface;
         const std::string number = std::to_string(stage);
-        box(8, middle - 1, 24, middle + 15, packed(fill));
+        const double chip = std::min(most_chip_height, stack_.height - 1), chip_top = top + (stack_.height - chip) / 2;
+        box(8, chip_top, 24, chip_top + chip, packed(fill));
         text(16 - text_width(number) / 2, middle + 1, serves ? theme_.text_on(fill) : theme_.text_2, number);
         if (!serves)
             list_.AddLine({8, static_cast<float>(middle + 12)}, {24, static_cast<float>(middle + 2)},

@@ -127,7 +127,8 @@ void TimelinePainter::ruler() {
     list_.PopClipRect();
 }
 
-/// How busy all lanes were over the whole time; red where something was lost; what is in sight in a frame.
+/// How busy all lanes were over the whole time, beside when they were busiest; red where something was lost; what is in
+/// sight in a frame.
 void TimelinePainter::overview() {
     const TimelineBands bands = view_.bands();
     if (bands.overview <= 0) return;
@@ -144,9 +145,12 @@ void TimelinePainter::overview() {
         view_.profile_of_ = {view_.data_.get(), static_cast<int>(stretches)};
     }
     const ImU32 fill = packed(mix(theme_.surface, theme_.text_2, 0.55));
+    // Where nodes idle most of the time, the busiest moment is as high as there is room: when they work is what counts.
+    const auto busiest = std::max_element(view_.profile_.begin(), view_.profile_.end());
+    const double most = busiest != view_.profile_.end() && *busiest > 0 ? static_cast<double>(*busiest) : 1;
     for (std::size_t k = 0; k < view_.profile_.size(); ++k) {
         const double x = all.left + static_cast<double>(k) * overview_step;
-        if (view_.profile_[k] > 0) box(x, bottom - view_.profile_[k] * tall, x + overview_step, bottom, fill);
+        if (view_.profile_[k] > 0) box(x, bottom - view_.profile_[k] / most * tall, x + overview_step, bottom, fill);
     }
     const auto red = [&](double begin_s, double end_s) {
         box(all.x(begin_s), bottom - 4, std::max(all.x(end_s), all.x(begin_s) + 2), bottom, packed(theme_.bad));

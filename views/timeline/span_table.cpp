@@ -2,10 +2,12 @@
 #include "views/timeline/span_table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/timeline/colours.h"
+#include "views/timeline/details.h"
 #include "views/timeline/lane_key.h"
 
 namespace skippipe {
@@ -18,6 +20,16 @@ std::size_t gap_number(std::int32_t row) {
     return static_cast<std::size_t>(number);
 }
 double middle_of(const LaneGap& gap) { return (gap.start_s + gap.end_s) / 2; }
+/// As ticks of the ruler are, and from a minute on in fewer letters: "18.362 s", "3:10.05", "1:03:10.05".
+QString clock_words(double seconds, double step) {
+    constexpr double clock_from_s = 60;
+    if (seconds < clock_from_s) return tick(seconds, step);
+    const auto hundredths = std::llround(seconds * 100);
+    const auto two = [](long long number) { return QStringLiteral("%1").arg(number, 2, 10, QChar('0')); };
+    const long long hours = hundredths / 360'000, minutes = hundredths / 6'000 % 60;
+    return (hours > 0 ? QStringLiteral("%1:%2").arg(hours).arg(two(minutes)) : QString::number(minutes)) + ':' +
+           two(hundredths / 100 % 60) + '.' + two(hundredths % 100);
+}
 constexpr std::size_t most_with_waits = 200'000;  ///< spans of a lane: of more only work is listed
 
 }  // namespace
@@ -101,7 +113,16 @@ QString SpanTable::what(int row) const {
     return span(row)->microbatch < 0 ? words : QStringLiteral("%1 %2").arg(words).arg(span(row)->microbatch);
 }
 
+/// By the clock of the ruler.
 QString SpanTable::start(int row) const {
+    const LaneGap* wait = gap(row);
+    const double start_s = wait != nullptr ? wait->start_s : span(row)->start_s;
+    const IterationTime* one = iteration_of(row);
+    return clock_words(std::abs(start_s) < 1e-12 * data_->extent_s() ? 0 : start_s,
+                       one != nullptr ? std::min(1.0, nice_step(one->length_s / 1000)) : 1e-3);
+}
+
+QString SpanTable::start_in_iteration(int row) const {
     const IterationTime* one = iteration_of(row);
     const auto& all = data_->iterations();
     const double begin_s = one != nullptr ? one->begin_s() : all.empty() ? 0 : all.back().end_s;
@@ -120,6 +141,9 @@ QVariant SpanTable::data(const QModelIndex& index, int role) const {
     if (role == Qt::TextAlignmentRole)
         return int((index.column() == operation ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     if (role == Qt::ForegroundRole && wait != nullptr) return theme().text_2;
+    if (role == Qt::ToolTipRole && index.column() == start_of)
+        return tr("%1, %2 after its iteration's start")
+            .arg(moment_words(wait != nullptr ? wait->start_s : work->start_s, 0), start_in_iteration(row));
     if (role == Qt::ToolTipRole && wait != nullptr) return cause_words(wait->cause);
     if (role != Qt::DisplayRole) return {};
     switch (index.column()) {
@@ -134,14 +158,15 @@ QVariant SpanTable::data(const QModelIndex& index, int role) const {
 }
 
 QVariant SpanTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* names[] = {"Iteration", "Operation", "Start", "Takes"};
+    static const char* names[] = {"Iter.", "Operation", "Start", "Takes"};
     static_assert(std::size(names) == columns);
     if (orientation == Qt::Horizontal && role == Qt::TextAlignmentRole)
         return int((section == operation ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == iteration) return tr("Iteration");
     if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == operation)
         return tr("With its microbatch; or what the node waits for");
     if (orientation == Qt::Horizontal && role == Qt::ToolTipRole && section == start_of)
-        return tr("After the iteration's start");
+        return tr("As the ruler counts: from the run's start");
     if (orientation != Qt::Horizontal || role != Qt::DisplayRole || section >= columns) return {};
     return tr(names[section]);
 }

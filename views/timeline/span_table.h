@@ -34,6 +34,7 @@ private:
     const IterationTime* iteration_of(int row) const;
     QString what(int row) const;
     QString start(int row) const;
+    QString start_in_iteration(int row) const;
     std::shared_ptr<const TimelineData> data_;
     int lane_ = -1;
     std::vector<LaneGap> gaps_;

@@ -13,7 +13,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int padding = 9;  ///< pixels of a cell beside its words
+constexpr int padding = 12, header_padding = 14;  ///< pixels of a cell, and of a column's head, beside its words
 
 }  // namespace
 
@@ -21,6 +21,7 @@ SpanView::SpanView(SpanTable& spans, QWidget* parent) : QTableView(parent), span
     setModel(&spans);
     make_plain(*this, tr("Spans of the node"));
     setProperty("role", "narrow");
+    setWordWrap(false);
     setSelectionBehavior(QAbstractItemView::SelectRows);
     horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
     horizontalHeader()->setMinimumSectionSize(size::row);
@@ -35,7 +36,8 @@ void SpanView::resizeEvent(QResizeEvent* event) {
 /// Of iterations alike one says what the others do; the last ones have the longest numbers.
 int SpanView::width_of(int column) const {
     int width = QFontMetrics(small_font())
-                    .horizontalAdvance(spans_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+                    .horizontalAdvance(spans_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString()) +
+                header_padding - padding;
     const auto widen = [&](const QString& words) { width = std::max(width, fontMetrics().horizontalAdvance(words)); };
     constexpr int looked_at = 64;
     const int rows = spans_.rowCount({});

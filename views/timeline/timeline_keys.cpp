@@ -62,9 +62,8 @@ void TimelineView::step_bookmark(int step) {
 }
 
 void TimelineView::show_time(double time) {
-    const double half = (zoom_.end() - zoom_.begin()) / 2;
     zoom_.set_follows(false);
-    zoom_.show(time - half, time + half);
+    show_around(time);
 }
 
 void TimelineView::focusInEvent(QFocusEvent* event) {

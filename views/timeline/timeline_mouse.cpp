@@ -112,6 +112,7 @@ void TimelineView::drag(double x, double y) {
 void TimelineView::release(double x, double y) {
     const Drag was = std::exchange(drag_, Drag::none);
     press_.reset();
+    card_hidden_ = true;  // the panel says it now
     if (was != Drag::none && was != Drag::area) return;
     before_.clear();
     if (was == Drag::area && !area_) return;  // what was dragged over is gone meanwhile
@@ -285,6 +286,16 @@ TimelineView::Card TimelineView::lane_card(int lane, QPointF place) const {
     return {};
 }
 
+/// Where the arrow from the selection ends: what it waited for, in sight.
+std::optional<Box> TimelineView::cause_box() const {
+    if (cause_.span == nullptr) return {};
+    const TimeScale s = scale();
+    const double top = lane_top(cause_.lane);
+    const Box box{std::max(s.x(cause_.span->start_s), s.left), top, std::min(s.x(cause_.span->end_s), s.right),
+                  top + stack().height};
+    return box.x1 > box.x0 ? std::optional(box) : std::nullopt;
+}
+
 void TimelineView::hover(double x, double y) {
     if (card_hidden_) return;
     const Card card = card_at({x, y});
@@ -293,8 +304,9 @@ void TimelineView::hover(double x, double y) {
     double wide = 0;
     for (const auto& line : card.lines) wide = std::max<double>(wide, ImGui::CalcTextSize(line.toUtf8().constData()).x);
     const double tall = static_cast<double>(card.lines.size()) * ImGui::GetTextLineHeightWithSpacing();
-    const Box there = place_card(card.about, wide + 2 * style.WindowPadding.x, tall + 2 * style.WindowPadding.y, x + 12,
-                                 {4, 4, static_cast<double>(width()) - 4, static_cast<double>(height()) - 4});
+    const Box there =
+        place_card(card.about, wide + 2 * style.WindowPadding.x, tall + 2 * style.WindowPadding.y, x + 12,
+                   {4, 4, static_cast<double>(width()) - 4, static_cast<double>(height()) - 4}, cause_box());
     ImGui::SetNextWindowPos({static_cast<float>(there.x0), static_cast<float>(there.y0)});
     ImGui::BeginTooltip();
     for (const auto& line : card.lines) ImGui::TextUnformatted(line.toUtf8().constData());

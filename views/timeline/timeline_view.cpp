@@ -390,11 +390,17 @@ void TimelineView::select_row(std::int64_t row, bool into_sight) {
     request_frame();
 }
 
+/// Nothing is before the run's start, nor after its end.
+void TimelineView::show_around(double time) {
+    const double width = zoom_.end() - zoom_.begin();
+    const double begin = std::clamp(time - width / 2, 0.0, std::max(0.0, zoom_.extent() - width));
+    zoom_.show(begin, begin + width);
+}
+
 void TimelineView::bring_into_sight(double start_s, double end_s, int lane) {
     if (end_s < zoom_.begin() || start_s > zoom_.end()) {
-        const double width = zoom_.end() - zoom_.begin(), middle = (start_s + end_s) / 2;
         zoom_.set_follows(false);
-        zoom_.show(middle - width / 2, middle + width / 2);
+        show_around((start_s + end_s) / 2);
     }
     scroll_to_row(layout_.row_of(lane));
 }

@@ -14,6 +14,8 @@
 #include "views/timeline/line_rows.h"
 #include "views/timeline/zoom.h"
 
+class QMenu;
+
 namespace skippipe {
 
 /// A dragged-over area and what it holds.
@@ -107,7 +109,9 @@ public:
     /// Instants that were marked, by time.
     const std::vector<double>& bookmarks() const { return bookmarks_; }
     void set_bookmarks(std::vector<double> bookmarks);
-    /// That time in the middle of what is in sight, which stays as wide.
+    /// The stretch of time in sight.
+    std::pair<double, double> in_sight() const { return {zoom_.begin(), zoom_.end()}; }
+    /// That time in the middle of what is in sight, which stays as wide; where the run begins or ends, beside it.
     void show_time(double time);
     /// Where a time and a lane are drawn, in widget coordinates; for tests and other views.
     QPointF place_of(double seconds, int lane) const;
@@ -129,14 +133,17 @@ Q_SIGNALS:
     void stage_activated(int stage);  ///< the number before a name was
     void line_activated(int line);    ///< the name of a line was
     void bookmarks_changed();
-    void lanes_scrolled(double pixels);  ///< by whoever looks at them
-    void alone_wanted();                 ///< without what stands beside it, or with it again
-    void layout_changed();               ///< a group was collapsed or opened, or a lane pinned
-    void moment_moved(double seconds);   ///< by a press or drag on the axis
+    void lanes_scrolled(double pixels);       ///< by whoever looks at them
+    void alone_wanted();                      ///< without what stands beside it, or with it again
+    void alike_wanted(const QString& words);  ///< to be looked for
+    void menu_opens(QMenu* menu);             ///< others may add to it
+    void layout_changed();                    ///< a group was collapsed or opened, or a lane pinned
+    void moment_moved(double seconds);        ///< by a press or drag on the axis
 
 protected:
     void draw(ImDrawList& list) override;
     void keyPressEvent(QKeyEvent*) override;
+    void contextMenuEvent(QContextMenuEvent*) override;
     void focusInEvent(QFocusEvent*) override;
     void focusOutEvent(QFocusEvent*) override;
 
@@ -191,8 +198,10 @@ private:
     Card counter_card(QPointF place) const;
     Card line_card(int line, QPointF place) const;
     void move_moment(double x);
+    std::optional<Box> cause_box() const;
     void hover(double x, double y);
 
+    void show_around(double time);
     void bring_into_sight(double start_s, double end_s, int lane);
     void clear_selection();
     /// After every change of the selection: finds what is drawn with it.
@@ -200,6 +209,8 @@ private:
     void step_lane(int step);
     void step_hop(int step);
     void show_selection_or_all();
+    QString alike_words() const;
+    void fill_menu(QMenu& menu, const QStringList& words);
     void toggle_pin();
     void toggle_bookmark();
     void step_bookmark(int step);
@@ -249,7 +260,7 @@ private:
     std::optional<TimelineArea> area_;
     std::optional<QPointF> press_;
     QPointF mouse_;             ///< when it was last looked at
-    bool card_hidden_ = false;  ///< a key moved what is seen under a mouse that rests
+    bool card_hidden_ = false;  ///< a key or a click did something under a mouse that rests
     Drag drag_ = Drag::none;
     bool panning_ = false, centred_once_ = false;
     double pan_x_ = 0, pan_y_ = 0;
@@ -257,6 +268,8 @@ private:
 
 /// A loss in words: when, how soon it was known and planned again, what ran again and what was lost.
 QStringList describe_loss(const Loss& loss);
+/// Who was lost, when, and how soon that was known, in one short line: "n6 lost at 3 min 20 s, known 5 s later".
+QString loss_in_short(const Loss& loss, const TimelineData& data);
 /// What became of a stretch in which nothing ran that counts: "begun again", "went back", "no iteration".
 QString lost_time_words(const LostTime& lost);
 /// `whose`: what its seconds are called, as on the axis.

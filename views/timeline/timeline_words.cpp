@@ -75,6 +75,26 @@ QStringList describe_loss(const Loss& loss) {
     return lines;
 }
 
+QString loss_in_short(const Loss& loss, const TimelineData& data) {
+    const auto name = [&](int lane) {
+        return QString::fromStdString(data.lanes()[static_cast<std::size_t>(lane)].name);
+    };
+    QStringList names;
+    for (int lane = 0; lane < static_cast<int>(data.lanes().size()); ++lane)
+        data.visit_outages(lane, 0, data.extent_s(), [&](const Outage& outage) {
+            if (const Loss* of = data.loss_of(outage);
+                of != nullptr && *of == loss && names.value(names.size() - 1) != name(lane))
+                names << name(lane);
+        });
+    constexpr int most_named = 2;
+    const QString who = names.size() == loss.nodes && loss.nodes <= most_named ? names.join(", ")
+                        : loss.nodes == 1                                      ? QObject::tr("1 node")
+                                          : QObject::tr("%1 nodes").arg(loss.nodes);
+    const double digit_s = loss.begin_s < 10 ? 0.01 : loss.begin_s < 60 ? 0.1 : 1;
+    return QObject::tr("%1 lost at %2, known %3 later")
+        .arg(who, tick(loss.begin_s, digit_s), without_zeros(duration(loss.detection_s)));
+}
+
 QString lost_time_words(const LostTime& lost) {
     switch (lost.why) {
         case LostTime::Why::begun_again: return QObject::tr("begun again");

@@ -65,6 +65,8 @@ public:
     const LinkWordsItem& link_words() const { return *link_words_; }
     /// The region whose area or name is there; null: none.
     RegionItem* region_at(QPointF place) const;
+    /// The mouse is elsewhere: nothing is under it.
+    void end_hover() { set_hovered(nullptr, nullptr); }
     /// Round all nodes and regions.
     QRectF things_box() const;
     /// The way of the selected microbatch.
@@ -142,6 +144,7 @@ private:
     void show_link_words();
     void mark_critical();
     void hover(QPointF place);
+    void set_hovered(LinkItem* under, RegionItem* folded);
     void begin_drag(QGraphicsItem* grabbed, QPointF place);
     void drag_nodes(QPointF to, bool snap);
     void end_drag();

@@ -34,6 +34,7 @@ void TopologyScene::follow_zoom(double zoom) {
     if (zoom == zoom_) return;
     const double before = text_scale(zoom_);
     zoom_ = zoom;
+    traffic_->set_zoom(zoom);
     show_folded();
     if (text_scale(zoom) != before) place_labels();
     place_far_names();

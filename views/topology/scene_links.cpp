@@ -139,6 +139,10 @@ void TopologyScene::hover(QPointF place) {
         under = static_cast<LinkItem*>(item);
         break;
     }
+    set_hovered(under, folded);
+}
+
+void TopologyScene::set_hovered(LinkItem* under, RegionItem* folded) {
     if (folded != hovered_region_) {
         for (auto* region : {hovered_region_, folded})
             if (region != nullptr) region->hovered = region == folded, region->label->update();

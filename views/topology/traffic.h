@@ -41,6 +41,7 @@ struct Traffic {
     std::vector<LineTraffic> lines;            ///< that carried something in the stretch, by from and to
     std::vector<Parcel> parcels;               ///< at that moment
     int down = 0;                              ///< nodes that are lost at that moment
+    bool is_mean = false;                      ///< loads alone: what goes on at a moment is left out
 
     int working() const;
 };
@@ -48,7 +49,8 @@ struct Traffic {
 /// What is under way of that microbatch alone, without loads.
 Traffic only_parcels(Traffic traffic, int microbatch);
 
-/// "4 of 20 nodes work, 2 transfers": under way at that moment; "4 of 19 nodes work, 1 is down, 2 transfers".
+/// "4/20 nodes work, 2 transfers": under way at that moment; "1 down, 4/19 nodes work, 2 transfers". Of loads alone:
+/// "nodes work 14 %, 103 MB/s over lines".
 QString traffic_words(const Traffic& traffic);
 
 }  // namespace skippipe

@@ -18,7 +18,9 @@ namespace {
 constexpr double least_flow = 1.5, most_flow = 7;  ///< pixels of a line's width
 constexpr double aside = 4;                        ///< of the two ways between two nodes, apart
 constexpr double gauge_radius = node_radius + 5;
-constexpr double parcel_radius = 5;
+constexpr double parcel_radius = 6;                  ///< of the screen, as numbers are
+constexpr std::size_t most_numbered = 120;           ///< more at once are discs alone
+constexpr double number_reach = 44;                  ///< pixels that a number takes beside its disc, at most
 constexpr double palest = 0.25;                      ///< of a line that is hardly used
 constexpr double own_tone = 0.6, other_tone = 0.08;  ///< of a selected node's lines at least, and of the others
 constexpr double carrying_tone = 0.5;                ///< of a line that carries something now, at least
@@ -53,12 +55,23 @@ void TrafficItem::set_traffic(Traffic traffic, std::vector<NodeItem*> nodes) {
     prepareGeometryChange();
     traffic_ = std::move(traffic);
     nodes_ = std::move(nodes);
-    bounds_ = {};
-    for (const auto* one : nodes_)
-        if (one != nullptr)
-            bounds_ |= QRectF(one->seen_at(), QSizeF())
-                           .adjusted(-gauge_radius - 4, -gauge_radius - 4, gauge_radius + 4, gauge_radius + 4);
+    find_bounds();
     update();
+}
+
+void TrafficItem::set_zoom(double zoom) {
+    if (zoom == zoom_) return;
+    prepareGeometryChange();
+    zoom_ = zoom;
+    find_bounds();
+    update();
+}
+
+void TrafficItem::find_bounds() {
+    bounds_ = {};
+    const double edge = std::max(gauge_radius + 4, number_reach / zoom_);
+    for (const auto* one : nodes_)
+        if (one != nullptr) bounds_ |= QRectF(one->seen_at(), QSizeF()).adjusted(-edge, -edge, edge, edge);
 }
 
 const NodeItem* TrafficItem::node(int lane) const {
@@ -116,11 +129,11 @@ QString TrafficItem::words_at(QPointF place) const {
         const auto kind = now ? to_string(now->kind) : std::string_view{};
         return QObject::tr("%1 works %2 of the iteration")
                    .arg(QString::fromStdString(traffic_.names[lane]), percent(traffic_.busy[lane])) +
-               '\n' +
-               (!now ? QObject::tr("now: nothing")
-                     : QObject::tr("now: %1 of microbatch %2")
-                           .arg(QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())))
-                           .arg(now->microbatch));
+               (traffic_.is_mean ? QString{}
+                : !now           ? '\n' + QObject::tr("now: nothing")
+                                 : '\n' + QObject::tr("now: %1 of microbatch %2")
+                                    .arg(QString::fromUtf8(kind.data(), static_cast<qsizetype>(kind.size())))
+                                    .arg(now->microbatch));
     }
     for (const auto& line : traffic_.lines) {
         const QLineF drawn = way(line.from, line.to);
@@ -171,7 +184,7 @@ void TrafficItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
         painter->drawLine(line);
     }
     for (int lane = 0; lane < static_cast<int>(traffic_.busy.size()); ++lane) paint_node(painter, lane);
-    for (const auto& parcel : traffic_.parcels) paint_parcel(painter, parcel);
+    paint_parcels(painter);
 }
 
 void TrafficItem::paint_node(QPainter* painter, int lane) const {
@@ -181,23 +194,54 @@ void TrafficItem::paint_node(QPainter* painter, int lane) const {
     draw_gauge(painter, one->seen_at(), gauge_radius, traffic_.busy[index], traffic_.work[index].has_value());
 }
 
-void TrafficItem::paint_parcel(QPainter* painter, const Parcel& parcel) const {
-    const QLineF drawn = way(parcel.from, parcel.to);
-    if (drawn.isNull()) return;
-    const QPointF at = drawn.pointAt(parcel.share);
-    draw_parcel(painter, at, parcel.kind);
-    if (parcel.microbatch < 0) return;
-    // Its number beside it, on a ground of its own: lines run below.
+std::vector<TrafficItem::DrawnParcel> TrafficItem::drawn_parcels(double zoom) const {
+    std::vector<DrawnParcel> drawn;
+    for (const auto& parcel : traffic_.parcels)
+        if (const QLineF line = way(parcel.from, parcel.to); !line.isNull())
+            drawn.push_back({&parcel, line.pointAt(parcel.share) * zoom, {}});
+    if (drawn.size() > most_numbered) return drawn;
+    constexpr double reach = parcel_radius + 1;
+    const QFontMetricsF metrics(small_font());
+    std::vector<QRectF> taken;
+    for (const auto& one : drawn) taken.push_back(QRectF(one.at, QSizeF()).adjusted(-reach, -reach, reach, reach));
+    for (const auto* one : nodes_)
+        if (one != nullptr && one->isVisible()) {
+            const double round = node_radius * zoom;
+            taken.push_back(QRectF(one->seen_at() * zoom, QSizeF()).adjusted(-round, -round, round, round));
+        }
+    for (auto& one : drawn) {
+        if (one.parcel->microbatch < 0) continue;
+        const QSizeF size(metrics.horizontalAdvance(QString::number(one.parcel->microbatch)) + 4, metrics.height());
+        const double high = one.at.y() - size.height() / 2;
+        for (const double left : {one.at.x() + reach, one.at.x() - reach - size.width()}) {
+            const QRectF box(QPointF(left, high), size);
+            if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(box); }))
+                continue;
+            one.number = box;
+            taken.push_back(box);
+            break;
+        }
+    }
+    return drawn;
+}
+
+/// As large on the screen whatever the canvas is magnified by; numbers stand beside their discs, on a ground of their
+/// own: lines run below.
+void TrafficItem::paint_parcels(QPainter* painter) const {
+    const double zoom = painter->worldTransform().m11();
+    painter->save();
+    painter->scale(1 / zoom, 1 / zoom);
     painter->setFont(small_font());
-    const QString number = QString::number(parcel.microbatch);
-    const QFontMetricsF metrics(painter->font());
-    const QRectF box(at.x() + parcel_radius + 2, at.y() - metrics.height() / 2, metrics.horizontalAdvance(number) + 4,
-                     metrics.height());
-    painter->setPen(Qt::NoPen);
-    painter->setBrush(theme().surface);
-    painter->drawRect(box);
-    painter->setPen(theme().text);
-    painter->drawText(box, Qt::AlignCenter, number);
+    for (const auto& [parcel, at, number] : drawn_parcels(zoom)) {
+        draw_parcel(painter, at, parcel->kind);
+        if (number.isNull()) continue;
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(theme().surface);
+        painter->drawRect(number);
+        painter->setPen(theme().text);
+        painter->drawText(number, Qt::AlignCenter, QString::number(parcel->microbatch));
+    }
+    painter->restore();
 }
 
 }  // namespace skippipe

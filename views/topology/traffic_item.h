@@ -11,7 +11,7 @@ namespace skippipe {
 
 /// A ring from the top, clockwise: the share of time that a node works; bold and green while it does.
 void draw_gauge(QPainter* painter, QPointF middle, double radius, double share, bool works);
-/// What is under way: of a forward full, of a backward hollow, of a reduction in its colour.
+/// What is under way: of a forward full, of a backward hollow, of a reduction in its colour. Pixels of the painter.
 void draw_parcel(QPainter* painter, QPointF at, SpanKind kind);
 
 /// Load on the canvas: around each node the share of time that it works, lines as wide as the bytes that they carry a
@@ -27,6 +27,8 @@ public:
     /// `nodes`: those of the traffic's lanes on the canvas, null where one is not there.
     void set_traffic(Traffic traffic, std::vector<NodeItem*> nodes);
     bool is_empty() const { return nodes_.empty(); }
+    /// The canvas is magnified by so much: what is under way is as large whatever that is.
+    void set_zoom(double zoom);
     const Traffic& traffic() const { return traffic_; }
     /// A line as it is drawn: pixels wide at a zoom of 1; its tone 0 the ground's to 1 the accent's.
     struct Stroke {
@@ -34,6 +36,14 @@ public:
         double width = 0, tone = 0;
     };
     std::vector<Stroke> strokes() const;
+    /// Something under way as it is drawn: its place, in pixels of a canvas magnified by that much, and its number's
+    /// box there; null: the number has no room beside it.
+    struct DrawnParcel {
+        const Parcel* parcel = nullptr;
+        QPointF at;
+        QRectF number;
+    };
+    std::vector<DrawnParcel> drawn_parcels(double zoom) const;
     /// What the node or line there does; empty: there is none.
     QString words_at(QPointF place) const;
 
@@ -42,11 +52,13 @@ private:
     QLineF way(int from, int to) const;
     QString line_words(const LineTraffic& line) const;
     void paint_node(QPainter* painter, int lane) const;
-    void paint_parcel(QPainter* painter, const Parcel& parcel) const;
+    void paint_parcels(QPainter* painter) const;
+    void find_bounds();
 
     Traffic traffic_;
     std::vector<NodeItem*> nodes_;
     QRectF bounds_;
+    double zoom_ = 1;
 };
 
 }  // namespace skippipe

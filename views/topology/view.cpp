@@ -193,6 +193,12 @@ void TopologyView::paintEvent(QPaintEvent* event) {
     draw_focus(painter);
 }
 
+/// A menu takes the mouse as well: it may close with the mouse elsewhere.
+bool TopologyView::viewportEvent(QEvent* event) {
+    if (event->type() == QEvent::Leave) scene_.end_hover();
+    return QGraphicsView::viewportEvent(event);
+}
+
 void TopologyView::changeEvent(QEvent* event) {
     QGraphicsView::changeEvent(event);
     if (event->type() != QEvent::StyleChange) return;
@@ -236,6 +242,7 @@ void TopologyView::contextMenuEvent(QContextMenuEvent* event) {
     menu->setToolTipsVisible(true);
     Q_EMIT menu_wanted(subject, *menu);
     if (menu->isEmpty()) return menu->deleteLater();
+    scene_.end_hover();
     QPoint at = event->globalPos();
     if (const auto middle = scene_.middle_of_selection(); by_key && middle)
         at = viewport()->mapToGlobal(mapFromScene(*middle));

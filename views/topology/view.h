@@ -94,6 +94,7 @@ Q_SIGNALS:
 protected:
     void contextMenuEvent(QContextMenuEvent*) override;
     void paintEvent(QPaintEvent*) override;
+    bool viewportEvent(QEvent* event) override;
     void changeEvent(QEvent*) override;
     void wheelEvent(QWheelEvent*) override;
     void mousePressEvent(QMouseEvent*) override;

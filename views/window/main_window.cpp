@@ -11,6 +11,9 @@
 #include "views/theme/theme.h"
 
 namespace skippipe {
+namespace {
+constexpr int planning_tick_ms = 250;
+}
 
 MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path record, QWidget* parent)
     : QMainWindow(parent),
@@ -68,6 +71,10 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     });
     connect(bar_, &TopBar::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
+    connect(watch_, &WatchPage::stop_requested, &bar_->stop_button(), &QPushButton::click);
+    planning_tick_.setSingleShot(true);
+    planning_tick_.setInterval(planning_tick_ms);
+    connect(&planning_tick_, &QTimer::timeout, this, &MainWindow::follow_runs);
     connect(watch_, &WatchPage::run_changed, this, &MainWindow::follow_runs);
     connect(&watch_->zoom(), &TimeZoom::changed, this, [this] { share_time(false); });
     connect(&compare_->list(), &RunList::selection_changed, this, [this] { share_time(false); });
@@ -84,7 +91,8 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         if (const auto* run = feed_.running()) feed_.send(run->id, "stop");
     });
     connect(bar_, &TopBar::pause_requested, this, [this] { ask_pause(true); });
-    connect(bar_, &TopBar::resume_requested, this, [this] { ask_pause(false); });
+    connect(bar_, &TopBar::resume_requested, this,
+            [this] { feed_.running() != nullptr ? ask_pause(false) : resume_run(watch_->run()); });
     connect(bar_, &TopBar::extend_requested, this, [this] {
         if (const auto* run = feed_.running()) ask_extension(run->id);
     });
@@ -101,7 +109,6 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         show_workspace(watch);
     });
     connect(watch_, &WatchPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });
-    connect(watch_, &WatchPage::resume_requested, this, &MainWindow::resume_run);
     connect(&compare_->list(), &RunList::resume_requested, this, &MainWindow::resume_run);
     connect(&compare_->list(), &RunList::extend_requested, this, &MainWindow::ask_extension);
     connect(&compare_->list(), &RunList::fork_requested, this, &MainWindow::ask_checkpoint);
@@ -205,6 +212,7 @@ void MainWindow::show_workspace(Workspace workspace) {
     rail_->button(workspace)->setChecked(true);
     bar_->set_is_in_sight(workspace == design);
     follow_subject();
+    follow_pause(feed_.running());
     // Keys go to what the workspace is about.
     QWidget* main_views[] = {&design_->canvas(), &watch_->timeline(), &compare_->list().view()};
     main_views[workspace]->setFocus();

@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QMainWindow>
 #include <QProgressBar>
+#include <QTimer>
 #include <QStackedWidget>
 
 #include "views/compare/compare_page.h"
@@ -128,6 +129,7 @@ private:
     void ask_curve_file(const CurvePanel& curves, CurveFormat format);
     void write_picture(const QString& file, std::function<QByteArray()> make);
     void add_canvas_actions(QMenu& edit);
+    void make_still_entry(QMenu& view);
     void make_theme_menu(QMenu& view);
     void make_recent_menu(QMenu& file);
     void remember_file(const std::filesystem::path& file);
@@ -160,6 +162,9 @@ private:
     RunId run_to_extend() const { return feed_.running() != nullptr ? feed_.running()->id : run_in_sight(); }
     void ask_checkpoint(RunId run);
     void follow_launch();
+    void follow_start();
+    bool is_starting() const;
+    QString planning_words() const;
     void show_begun(RunId run);
     void take_measured_values(const Experiment& measured);
     void follow_plan();
@@ -197,6 +202,7 @@ private:
     bool shares_time_ = false;
     std::optional<std::pair<RunId, bool>> pause_asked_;  ///< a run was told to pause, or to resume
     bool launch_when_planned_ = false;
+    QTimer planning_tick_;  ///< while a run waits for its plan
     InputWatch input_;
     std::optional<int> acts_before_run_;  ///< what had been done when a run was asked for; none is: nothing
     QString settings_file_;
@@ -204,6 +210,7 @@ private:
     std::unique_ptr<ViewKeys> view_keys_;
     ThemeChoice theme_ = ThemeChoice::system;
     std::array<QAction*, 3> theme_actions_{};
+    QAction* still_ = nullptr;
     std::array<QAction*, 3> stop_actions_{};
 };
 

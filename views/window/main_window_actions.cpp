@@ -69,6 +69,7 @@ void MainWindow::make_actions() {
     view->addActions(design_->canvas().actions_of(CanvasActions::see));
     view->addSeparator();
     make_theme_menu(*view);
+    make_still_entry(*view);
     auto* run = menuBar()->addMenu(tr("&Run"));
     add_action(*run, tr("Launch"), QKeySequence(Qt::CTRL | Qt::Key_Return), [this] { launch(); });
     add_action(*run, tr("Stop after this iteration"), QKeySequence(Qt::CTRL | Qt::Key_Period),

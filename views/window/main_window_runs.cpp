@@ -11,8 +11,9 @@
 #include <QStatusBar>
 
 #include "core/record/checkpoints.h"
-#include "views/theme/numbers.h"
 #include "core/record/import.h"
+#include "views/runs/resuming.h"
+#include "views/theme/numbers.h"
 #include "views/window/main_window.h"
 
 namespace skippipe {
@@ -47,6 +48,11 @@ void MainWindow::follow_pause(const RunInfo* run) {
                     : run->paused  ? TopBar::Pause::resume
                                    : TopBar::Pause::pause,
                     pause_asked_.has_value());
+    // A run that ended before its time goes on by the same button as one that is held.
+    const RunInfo* ended = run == nullptr && pages_->currentIndex() == watch ? feed_.run(watch_->run()) : nullptr;
+    if (ended == nullptr || !is_interrupted(*ended)) return;
+    bar_->set_pause(TopBar::Pause::resume, false);
+    set_resume(bar_->pause_button(), ended, what_is_under_way());
 }
 
 void MainWindow::ask_pause(bool pause) {
@@ -82,7 +88,7 @@ void MainWindow::follow_runs() {
     } else if (launcher_.is_starting()) {
         status_->setText(tr("Starting the run…"));
     } else if (launch_when_planned_) {
-        status_->setText(tr("Searching for the plan; the run starts after it, unless you stop it"));
+        status_->setText(tr("%1; the run starts after it, unless you stop it").arg(planning_words()));
     } else {
         status_->setText(feed_.runs().empty()
                              ? tr("Nothing runs")
@@ -153,15 +159,36 @@ void MainWindow::follow_subject() {
     const RunInfo* run = chosen.size() == 1 ? feed_.run(chosen.front()) : nullptr;
     bar_->set_subject(chosen.size() > 1      ? tr("%1 runs compared").arg(chosen.size())
                       : run != nullptr       ? run_title(*run)
-                      : feed_.runs().empty() ? tr("No run yet")
+                      : feed_.runs().empty() ? (is_starting() ? tr("First run") : tr("No run yet"))
                                              : tr("No run selected"));
 }
 
+bool MainWindow::is_starting() const { return launch_when_planned_ || launcher_.is_starting(); }
+
+QString MainWindow::planning_words() const {
+    return plans_.progress() > 0 ? tr("Searching for the plan, %1").arg(whole_percent(plans_.progress()))
+                                 : tr("Searching for the plan");
+}
+
+/// What the first run waits for stands where it will be seen.
+void MainWindow::follow_start() {
+    std::optional<WatchPage::Start> start;
+    if (launcher_.is_starting())
+        start = WatchPage::Start{tr("Starting the run…")};
+    else if (launch_when_planned_)
+        start = WatchPage::Start{planning_words(), plans_.progress() > 0 ? plans_.progress() : -1};
+    watch_->show_start(start, why_not_launch());
+    if (launch_when_planned_)
+        planning_tick_.start();
+    else
+        planning_tick_.stop();
+}
+
 void MainWindow::follow_launch() {
+    follow_start();
     bar_->set_launch(why_not_launch(), launcher_.is_starting() ? TopBar::Launching::starts
                                        : launch_when_planned_  ? TopBar::Launching::searches
                                                                : TopBar::Launching::no);
-    watch_->set_hindrance(what_is_under_way());
     compare_->list().set_hindrance(what_is_under_way());
     compare_->sweep().set_hindrance(what_is_under_way());
 }
@@ -188,14 +215,18 @@ void MainWindow::extend_run(RunId id, int iterations) {
 void MainWindow::ask_extension(RunId id) {
     const RunInfo* run = feed_.run(id);
     if (run == nullptr) return banner_->show_message(tr("There is no run to extend: launch one first"));
-    bool wanted = false;
-    const int iterations = QInputDialog::getInt(
-        this, tr("Extend run %1").arg(id),
+    constexpr int least_width = 380;  // its title is whole
+    QInputDialog dialog(this);
+    dialog.setWindowTitle(tr("Extend run %1").arg(id));
+    dialog.setLabelText(
         run->state == RunState::running
             ? tr("Iterations in all; it has %1").arg(run->iterations)
-            : tr("Iterations in all; it has %1 and goes on from its newest checkpoint").arg(run->iterations),
-        run->iterations + std::max(run->iterations / 2, 1), run->iterations + 1, 1'000'000'000, 1, &wanted);
-    if (wanted) extend_run(id, iterations);
+            : tr("Iterations in all; it has %1 and goes on from its newest checkpoint").arg(run->iterations));
+    dialog.setInputMode(QInputDialog::IntInput);
+    dialog.setIntRange(run->iterations + 1, 1'000'000'000);
+    dialog.setIntValue(run->iterations + std::max(run->iterations / 2, 1));
+    dialog.setMinimumWidth(least_width);
+    if (dialog.exec() == QDialog::Accepted) extend_run(id, dialog.intValue());
 }
 
 void MainWindow::fork_run(RunId run, int iterations_done) {

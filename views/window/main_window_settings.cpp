@@ -58,6 +58,17 @@ void MainWindow::make_theme_menu(QMenu& view) {
     }
 }
 
+/// As the desktop has it, until somebody chooses here.
+void MainWindow::make_still_entry(QMenu& view) {
+    still_ = add_action(view, tr("Reduced motion"), {}, [this] {
+        watch_->set_still(still_->isChecked());
+        if (!settings_file_.isEmpty())
+            QSettings(settings_file_, QSettings::IniFormat).setValue("still", still_->isChecked());
+    });
+    still_->setCheckable(true);
+    still_->setToolTip(tr("The network of a run that goes on shows each iteration's loads, and does not move"));
+}
+
 void MainWindow::set_theme(ThemeChoice choice) {
     theme_ = choice;
     theme_actions_[static_cast<std::size_t>(choice)]->setChecked(true);
@@ -76,6 +87,8 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     set_theme(
         theme.value_or(theme_choice(settings.value("theme").toString())));  // one that was asked for is not remembered
     settings_file_ = file;
+    still_->setChecked(settings.value("still", desktop_prefers_stillness()).toBool());
+    watch_->set_still(still_->isChecked());
     keys_.remember_in(file);
     recall_stop_rules();
     if (!restoreGeometry(settings.value("geometry").toByteArray())) resize(first_size(screen()->availableSize()));

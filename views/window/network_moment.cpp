@@ -52,6 +52,15 @@ Traffic traffic_loads(const TimelineData& data, double begin_s, double end_s) {
     return traffic;
 }
 
+Traffic mean_until(const TimelineData& data, double at_s, Traffic traffic) {
+    traffic.at_s = at_s;
+    traffic.is_mean = true;
+    traffic.work.resize(data.lanes().size());
+    for (int lane = 0; lane < static_cast<int>(data.lanes().size()); ++lane)
+        traffic.down += data.outage_at(lane, at_s).has_value();
+    return traffic;
+}
+
 Traffic at_moment(const TimelineData& data, double at_s, Traffic traffic) {
     traffic.at_s = at_s;
     traffic.down = 0;

@@ -13,6 +13,8 @@ namespace skippipe {
 
 /// Names, and how loaded nodes and lines are over begin_s..end_s. Costs what that stretch holds.
 Traffic traffic_loads(const TimelineData& data, double begin_s, double end_s);
+/// The loads alone, with who is lost at `at_s`.
+Traffic mean_until(const TimelineData& data, double at_s, Traffic loads);
 /// The same loads with what goes on at `at_s`. Costs what that moment holds.
 Traffic at_moment(const TimelineData& data, double at_s, Traffic loads);
 /// Links that the document cuts at a network time, and that are cut at `at_s`. Cuts that the seed places in an

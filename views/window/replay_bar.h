@@ -13,7 +13,7 @@ class QToolButton;
 namespace skippipe {
 
 /// A slider over the time in sight: the network is shown as it was at that moment. Playing goes through all of it in a
-/// quarter of a minute.
+/// quarter of a minute; of a run that goes on what came last is gone through while the next is awaited.
 class ReplayBar : public QWidget {
     Q_OBJECT
 public:
@@ -29,13 +29,30 @@ public:
     /// What befalls the network then: losses, cuts; empty: nothing does.
     void set_event(const QString& words);
     void play(bool on);
-    bool is_playing() const { return timer_.isActive(); }
+    bool is_playing() const { return plays_; }
+    /// Goes through a stretch in so many seconds of the clock, and stays at its end; whoever takes the slider, plays or
+    /// pauses ends that.
+    void follow(double from_s, double to_s, double in_s);
+    void stop_following();
+    bool is_following() const { return followed_.has_value(); }
+    /// Where the newest is, which it stays with.
+    bool is_at_end() const;
+    void go_to_end() { set_moment(end_s_); }
+    /// Room for events stays while there are none, so that nothing moves when one comes.
+    void keep_event_room(bool on);
 
 Q_SIGNALS:
-    void moved();  ///< by whoever looks, or while it plays
+    void moved();     ///< by whoever looks, or while it plays
+    void followed();  ///< the stretch that it followed, to its end
 
 private:
+    struct Followed {
+        double from_s = 0, to_s = 0, in_s = 1, passed_s = 0;
+    };
     void step();
+    void step_played();
+    void step_followed();
+    void show_playing(bool on);
     void take_slider();
 
     QToolButton* play_;
@@ -44,6 +61,8 @@ private:
     QTimer timer_;
     QElapsedTimer clock_;
     double begin_s_ = 0, end_s_ = 1, moment_s_ = 1;
+    std::optional<Followed> followed_;
+    bool plays_ = false;
 };
 
 }  // namespace skippipe

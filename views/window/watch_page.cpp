@@ -30,6 +30,7 @@ namespace {
 constexpr int usual_top = 320, least_top = 220;  ///< pixels of the upper row
 constexpr double panel_share = 0.19;             ///< of the timeline's row, within so many pixels
 constexpr int least_panel = 316, most_panel = 480;
+constexpr int tell_ms = 120;        ///< while moments go by, tables and words follow so often
 constexpr double top_share = 0.35;  ///< of a window that is not high enough for the usual ones
 
 }  // namespace
@@ -74,16 +75,15 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
       rows_(new QSplitter(Qt::Vertical)),
       row_edge_(*rows_, 0),
       content_(new QWidget),
-      empty_(new EmptyNote(
-          tr("A run's timeline, curves and idle times appear here while it trains\nNone was launched yet"))),
-      resume_(new QPushButton(tr("Resume"))) {
+      empty_(new EmptyNote) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(content_);
     column->addWidget(empty_);
 
-    empty_->show_button(tr("Launch the experiment"));
-    connect(empty_, &EmptyNote::pressed, this, &WatchPage::launch_requested);
+    connect(empty_, &EmptyNote::pressed, this,
+            [this] { start_ ? Q_EMIT stop_requested() : Q_EMIT launch_requested(); });
+    show_start({}, {});
 
     auto* top = new QSplitter(Qt::Horizontal);
     auto* network = new QWidget;
@@ -115,6 +115,25 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(&zoom_, &TimeZoom::changed, this, &WatchPage::want_what_is_in_sight);
     connect(&zoom_, &TimeZoom::changed, this, &WatchPage::show_moment);
     connect(replay_, &ReplayBar::moved, this, &WatchPage::follow_replay);
+    connect(replay_, &ReplayBar::followed, this, [this] {
+        replay_->go_to_end();  // more may have come meanwhile
+        show_moment();
+        follow_newest();
+    });
+    connect(&zoom_, &TimeZoom::follow_changed, this, [this](bool on) {
+        if (!on) replay_->stop_following();
+        if (!shown_ || shown_->info.id != run_) return;
+        if (on && shown_->info.state == RunState::running) {
+            replay_->play(false);
+            replay_->go_to_end();
+            played_ = {};
+        }
+        show_moment();
+        if (on) follow_newest();
+    });
+    tell_later_.setSingleShot(true);
+    tell_later_.setInterval(tell_ms);
+    connect(&tell_later_, &QTimer::timeout, this, &WatchPage::tell_iteration);
     connect(&network_document_, &Document::replacing, &network_selection_, &SelectionModel::clear);
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
         share_selection();
@@ -137,6 +156,12 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
         selection_.select({.nodes = {timeline_->data()->lanes()[static_cast<std::size_t>(lane)].name}});
     });
     connect(timeline_, &TimelineView::line_activated, this, &WatchPage::select_line);
+    connect(timeline_, &TimelineView::alike_wanted, this, [this](const QString& words) {
+        find_->open();
+        find_->look_for(words);
+    });
+    connect(timeline_, &TimelineView::menu_opens, this,
+            [this](QMenu* menu) { menu->addMenu(tr("Group lanes"))->addActions(groupings_->actions()); });
     connect(&selection_, &SelectionModel::changed, this, &WatchPage::follow_selection);
     connect(&network_selection_, &SelectionModel::changed, this, [this] {
         // A click on empty canvas leaves nothing selected, in the timeline neither.
@@ -181,6 +206,7 @@ void WatchPage::resizeEvent(QResizeEvent* event) {
 void WatchPage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     QMetaObject::invokeMethod(this, &WatchPage::fit_panes, Qt::QueuedConnection);
+    follow_newest();  // what came meanwhile
 }
 
 /// Why nodes idle: by cause of what is selected, and of all stages and nodes beside each other.
@@ -251,20 +277,17 @@ QWidget* WatchPage::timeline_bar() {
     follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
     run_words_->setProperty("role", "secondary");
     run_words_->setMinimumWidth(40);
-    resume_->setObjectName("resume_run");
-    connect(resume_, &QPushButton::clicked, this, [this] { Q_EMIT resume_requested(run_); });
     auto* whole = new QPushButton(tr("Fit"));
     whole->setToolTip(tr("The whole run in sight (Home)"));
     connect(whole, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     auto* one = new QPushButton(tr("One iteration"));
     one->setObjectName("one_iteration");
-    one->setToolTip(tr("The iteration of the selection in sight, else the last whole one"));
+    one->setToolTip(tr("In sight: the iteration of the selection, else of the moment that the map shows"));
     connect(one, &QPushButton::clicked, this, &WatchPage::show_one_iteration);
     row->addWidget(runs_);
     row->addWidget(run_words_, 1);
     row->addWidget(reduction_key_);
     row->addWidget(loss_key_);
-    row->addWidget(resume_);
     row->addWidget(colour_);
     row->addWidget(lanes_button());
     row->addWidget(one);
@@ -291,12 +314,13 @@ QToolButton* WatchPage::lanes_button() {
             group->addAction(action);
             connect(action, &QAction::triggered, this, [run, v = value] { run(v); });
         }
+        return group;
     };
     const std::pair<QString, Grouping> groupings[] = {{tr("In no groups"), Grouping::none},
                                                       {tr("By stage"), Grouping::stage},
                                                       {tr("By region"), Grouping::region},
                                                       {tr("By rank"), Grouping::rank}};
-    choices(
+    groupings_ = choices(
         tr("Group"), groupings, [this](Grouping by) { group_lanes_by(by); }, static_cast<int>(grouping_));
     menu->addAction(tr("Collapse all groups"), this, [this] { timeline_->collapse_all(true); });
     menu->addAction(tr("Open all groups"), this, [this] { timeline_->collapse_all(false); });

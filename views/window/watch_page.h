@@ -2,10 +2,12 @@
 #pragma once
 #include <QCheckBox>
 #include <QComboBox>
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
 #include <QTabWidget>
+#include <QTimer>
 
 #include "views/curves/curve_panel.h"
 #include "views/document/document.h"
@@ -28,6 +30,7 @@
 #include "views/topology/view.h"
 #include "views/window/replay_bar.h"
 
+class QActionGroup;
 class QMenu;
 
 namespace skippipe {
@@ -62,6 +65,8 @@ public:
     /// Instants that were marked, of each run that has some.
     const RunBookmarks& bookmarks() const { return bookmarks_; }
     void set_bookmarks(RunBookmarks bookmarks);
+    /// Nothing moves by itself: a run that goes on is shown by each iteration's loads.
+    void set_still(bool still);
     /// What the run said, and how it is shown.
     /// Property of panes that are as large as what they show, until somebody draws their edge.
     RunLog& log() { return *log_; }
@@ -70,9 +75,14 @@ public:
     void show_longest_reduction();
     /// When nodes were lost, one loss after the other, and what happened.
     void show_next_loss();
-    /// The button that lets an interrupted run go on; `hindrance`: why nothing can start now.
-    QPushButton& resume_button() { return *resume_; }
-    void set_hindrance(const QString& hindrance);
+    /// What a run that was asked for waits for.
+    struct Start {
+        QString words;
+        double share = -1;  ///< that is done; below 0: nobody knows
+        bool operator==(const Start&) const = default;
+    };
+    /// While no run is shown: what is awaited, or none and why none can be launched (empty: one can).
+    void show_start(const std::optional<Start>& start, const QString& why_not_launch);
     /// Why no node of the run that is shown can be made to fail now; empty: it can.
     QString why_not_fail() const;
     /// Leaves the command in the record: the node fails as soon as the run takes it, and is back so many seconds of
@@ -81,7 +91,7 @@ public:
 
 Q_SIGNALS:
     void launch_requested();
-    void resume_requested(qint64 run);
+    void stop_requested();           ///< of the run that is about to begin
     void run_changed();              ///< another run is shown
     void told(const QString& what);  ///< a run was told something
     void bookmarks_changed();        ///< of the run that is shown, by whoever looks
@@ -113,7 +123,6 @@ private:
     void show_busiest_moment();
     void show_failures();
     void want_what_is_in_sight();
-    void follow_resume();
     void show_one_iteration();
     void show_lines();
     void show_bookmarks();
@@ -124,6 +133,9 @@ private:
     bool has_selected_time() const;
     void show_down();
     void show_moment();
+    void tell_iteration();
+    void follow_newest();
+    bool rests_at_newest() const;
     void show_plan_at(int iteration);
     int plan_since(int iteration) const;
     const Plan& plan_in_force(int iteration) const;
@@ -201,6 +213,7 @@ private:
     LoadsKey loads_of_;
     QCheckBox* follow_;
     QComboBox *runs_, *colour_;
+    QActionGroup* groupings_ = nullptr;  ///< of the lanes
     /// What the box of runs says.
     struct ListedRun {
         RunId id = 0;
@@ -215,17 +228,29 @@ private:
     FittedEdge row_edge_;
     QWidget* content_;
     EmptyNote* empty_;
-    QPushButton* resume_;
+    std::optional<Start> start_;
     Grouping grouping_ = Grouping::none;
     std::vector<int> grouped_stages_;  ///< of each lane, where lanes are grouped by them
     bool shows_plan_ = false, shows_lines_ = false;
     std::pair<RunId, std::size_t> lines_of_{0, 0};  ///< whose lines are known, and of how many spans
     std::shared_ptr<const LineRows> lines_;
     RunBookmarks bookmarks_;
-    QString hindrance_;
     std::optional<double> back_after_s_;  ///< what was entered last
     RunId run_ = 0, network_of_ = 0;      ///< network_of_: whose network is drawn
     bool first_look_ = true, opens_at_work_ = false;
+    /// The newest iteration of a run that goes on: which one there is, which one the map played, and how long it was
+    /// waited for.
+    struct Newest {
+        RunId run = 0;
+        double end_s = 0;
+        bool operator==(const Newest&) const = default;
+    };
+    Newest newest_, played_;
+    QElapsedTimer since_newest_;
+    double awaited_s_ = 0;
+    bool is_still_ = false;
+    int told_iteration_ = -1;  ///< that tables and words are of
+    QTimer tell_later_;
     std::size_t next_loss_ = 0;  ///< that its key leads to
 };
 

@@ -8,7 +8,6 @@
 #include <QSignalBlocker>
 
 #include "views/runs/clock_words.h"
-#include "views/runs/resuming.h"
 #include "views/runs/run_table.h"
 #include "views/window/watch_page.h"
 
@@ -42,6 +41,8 @@ void WatchPage::show_run(RunId run) {
     first_look_ = true;
     next_loss_ = 0;
     zoom_.set_follows(true);
+    replay_->play(false);
+    replay_->go_to_end();
     if (run > 0) feed_.watch(run);
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
     log_->show_run(run);
@@ -67,7 +68,6 @@ void WatchPage::list_runs() {
 
 void WatchPage::refresh() {
     list_runs();
-    follow_resume();
     shown_ = feed_.data(run_);
     const RunData* data = shown_.get();
     content_->setVisible(run_ > 0);
@@ -127,8 +127,61 @@ void WatchPage::refresh() {
     show_devices();
     show_differences();
     show_selected();
+    // Where something may be lost its line has its room before.
+    replay_->keep_event_room(data->info.state == RunState::running || !data->lanes->losses().empty() ||
+                             !data->experiment.failures.empty());
     show_moment();
     if (std::exchange(opens_at_work_, false)) show_busiest_moment();
+    follow_newest();
+}
+
+namespace {
+
+constexpr double least_played_s = 1, usual_played_s = 4, most_played_s = 300;  ///< an iteration on the map
+
+/// Of the machine, from the last iteration but one to the last: as long as the next one may take.
+double seconds_between_iterations(const std::vector<Metric>& metrics) {
+    std::optional<double> last_s;
+    for (auto one = metrics.rbegin(); one != metrics.rend(); ++one) {
+        if (one->name != "iteration_s") continue;
+        if (last_s) return *last_s - one->machine_s;
+        last_s = one->machine_s;
+    }
+    return last_s.value_or(usual_played_s);
+}
+
+}  // namespace
+
+/// The map moves while a run goes on: its newest iteration is played over the seconds in which the next one is awaited.
+void WatchPage::follow_newest() {
+    if (!shown_ || shown_->info.id != run_ || first_look_ || shown_->lanes->iterations().empty()) return;
+    const IterationTime& newest = shown_->lanes->iterations().back();
+    const bool goes_on = shown_->info.state == RunState::running && !shown_->info.paused;
+    if (const Newest now{run_, newest.end_s}; now != newest_) {
+        const bool seen_before = newest_.run == run_ && since_newest_.isValid();
+        awaited_s_ = seen_before ? static_cast<double>(since_newest_.elapsed()) / 1000
+                                 : seconds_between_iterations(shown_->metrics);
+        since_newest_.start();
+        newest_ = now;
+    }
+    if (!goes_on) return since_newest_.invalidate();
+    if (played_ == newest_ || !isVisible() || !zoom_.follows() || has_selected_time()) return;
+    if (!replay_->is_following() && !replay_->is_at_end()) return;  // somebody looks at another moment
+    // Of iterations that come many a second, each that is begun is seen to its end.
+    if (replay_->is_following() && awaited_s_ < least_played_s) return;
+    played_ = newest_;
+    if (!is_still_)
+        replay_->follow(newest.begin_s(), newest.end_s, std::clamp(awaited_s_, least_played_s, most_played_s));
+    show_moment();
+}
+
+void WatchPage::set_still(bool still) {
+    is_still_ = still;
+    if (still && replay_->is_following()) {
+        replay_->stop_following();
+        replay_->go_to_end();
+    }
+    show_moment();
 }
 
 /// At its end nothing moves any more: a run that is over opens where most nodes of its last iteration work.
@@ -231,15 +284,15 @@ void WatchPage::set_bookmarks(RunBookmarks bookmarks) {
     if (shown_) show_bookmarks();
 }
 
-void WatchPage::set_hindrance(const QString& hindrance) {
-    hindrance_ = hindrance;
-    follow_resume();
-}
-
-void WatchPage::follow_resume() {
-    const auto* run = feed_.run(run_);
-    resume_->setVisible(run != nullptr && is_interrupted(*run));
-    set_resume(*resume_, run, hindrance_);
+void WatchPage::show_start(const std::optional<Start>& start, const QString& why_not_launch) {
+    start_ = start;
+    empty_->show_words(start ? tr("%1\nThe run's timeline appears here with its first iteration").arg(start->words)
+                             : tr("A run's timeline, curves and idle times appear here while it trains\nNone was "
+                                  "launched yet"));
+    start ? empty_->show_bar(start->share) : empty_->hide_bar();
+    empty_->show_button(start ? tr("Stop") : tr("Launch the experiment"));
+    empty_->button().setEnabled(start || why_not_launch.isEmpty());
+    empty_->button().setToolTip(start ? tr("No run begins then") : why_not_launch);
 }
 
 /// The iteration of what is selected, else the last whole one; before the first one has ended as long as one is planned

@@ -36,12 +36,12 @@ bool WatchPage::has_selected_time() const {
     return timeline_->selected().span != nullptr || timeline_->selected_gap() || timeline_->selected_lost();
 }
 
-/// The iteration of what is selected, else the last whole one; null: none has ended.
+/// The iteration of what is selected, else of the moment that the map shows; null: none has ended.
 const IterationTime* WatchPage::chosen_iteration() const {
     if (!shown_) return nullptr;
     const auto& iterations = shown_->lanes->iterations();
     if (iterations.empty()) return nullptr;
-    return has_selected_time() ? iteration_at(iterations, shown_time()) : &iterations.back();
+    return iteration_at(iterations, shown_time());
 }
 
 bool WatchPage::is_of_sight() const { return of_sight_ && shown_ && shown_->problem; }
@@ -159,14 +159,34 @@ void WatchPage::show_moment() {
         loads_ = traffic_loads(lanes, begin_s, end_s);
         loads_of_ = {shown_->lanes, begin_s, end_s};
     }
-    if (network_of_ == run_) network_->scene_model().show_traffic(at_moment(lanes, at_s, loads_));
+    const bool rests = rests_at_newest() && inside;
+    if (network_of_ == run_)
+        network_->scene_model().show_traffic(rests ? mean_until(lanes, at_s, loads_) : at_moment(lanes, at_s, loads_));
     show_plan_at(one != nullptr ? (inside ? one->iteration : one->iteration + 1) : 0);
     show_events(at_s);
     follow_stages();
     // As finely as the timeline shows it.
     const double seen_s = zoom_.end() - zoom_.begin();
-    const QString moment = tick(at_s, std::min(1.0, nice_step(std::max(seen_s, 1e-6) / 200)));
+    const QString moment = rests ? tr("Iteration %1").arg(one->iteration + 1)
+                                 : tick(at_s, std::min(1.0, nice_step(std::max(seen_s, 1e-6) / 200)));
     replay_->set_words(tr("%1: %2").arg(moment, traffic_words(network_->scene_model().traffic())));
+    if (const auto* told = chosen_iteration(); told != nullptr && told->iteration != told_iteration_) {
+        if (!replay_->is_playing())
+            tell_iteration();
+        else if (!tell_later_.isActive())
+            tell_later_.start();
+    }
+}
+
+/// At the very end of the newest iteration nothing works any more: while nothing moves its loads say more.
+bool WatchPage::rests_at_newest() const { return zoom_.follows() && replay_->is_at_end() && !has_selected_time(); }
+
+/// Tables and words of the iteration that the map shows.
+void WatchPage::tell_iteration() {
+    const auto* one = chosen_iteration();
+    told_iteration_ = one != nullptr ? one->iteration : -1;
+    show_differences();
+    show_selected();
 }
 
 /// The first iteration of the plan that was in force then.
@@ -194,7 +214,7 @@ void WatchPage::show_plan_at(int iteration) {
 /// Losses and cuts of that moment: on the network and in a line below it.
 void WatchPage::show_events(double at_s) {
     QStringList lines;
-    for (const auto& loss : losses_at(*shown_->lanes, at_s)) lines << describe_loss(loss).join(", ");
+    for (const auto& loss : losses_at(*shown_->lanes, at_s)) lines << loss_in_short(loss, *shown_->lanes);
     if (const auto* lost = shown_->lanes->lost_at(at_s)) lines << describe_lost_time(*lost).front();
     const auto cut = cut_links(shown_->experiment.failures, at_s);
     for (const auto& link : cut)
