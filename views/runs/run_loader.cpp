@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "core/analysis/fork_origin.h"
 #include "core/experiment/io.h"
 #include "core/planner/plan/validator.h"
 #include "core/planner/timeline/evaluator.h"
