@@ -111,7 +111,7 @@ private Q_SLOTS:
         QFile file(page);
         QVERIFY(file.open(QIODevice::ReadOnly));
         const auto text = file.readAll();
-        for (const char* part : {"Does it pay?", "pipeline, skip ratio", "<polyline", "Timelines of one iteration",
+        for (const char* part : {"Does it pay?", "Skip ratio", "<polyline", "Timelines of one iteration",
                                  "skippipe export 3 --format plan"})
             QVERIFY2(text.contains(part), part);
     }

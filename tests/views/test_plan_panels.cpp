@@ -17,7 +17,9 @@
 #include "tests/views/shown_window.h"
 #include "tests/views/window_experiments.h"
 #include "core/experiment/regions.h"
+#include "views/plan/price_plot.h"
 #include "views/theme/theme.h"
+#include "views/theme/ticks.h"
 #include "views/timeline/lane_key.h"
 #include "views/topology/edits.h"
 #include "views/topology/shapes.h"
@@ -288,6 +290,19 @@ private Q_SLOTS:
         QVERIFY(page.table().item(last.row, 0)->text().startsWith(QChar(0x2713)) ||
                 page.plot().place(plans[plans.size() - 2]).toPoint() == page.plot().place(last).toPoint());
         QVERIFY(page.plot().grab().toImage().pixelColor(page.plot().place(plans.front()).toPoint()) == theme().accent);
+    }
+
+    /// Sums in another order are rounded apart: the axes come to an end all the same.
+    void plans_that_are_rounded_apart_are_drawn() {
+        PricePlot plot;
+        plot.resize(700, 400);
+        const double s = 1.2345, price = 0.6;
+        plot.show_plans({{0, "gpipe", s, price, true}, {1, "1f1b", std::nextafter(s, 2), std::nextafter(price, 1)}});
+        QVERIFY(!plot.grab().isNull());
+        QVERIFY(ticks_between(0, 10, 2) == (std::vector<double>{0, 2, 4, 6, 8, 10}));
+        QVERIFY(ticks_between(1, std::nextafter(1, 2), 1e-20).empty());
+        QVERIFY(ticks_between(0, std::numeric_limits<double>::infinity(), 1).empty());
+        QVERIFY(ticks_between(0, 1, 0).empty());
     }
 
     /// Regions are spoken of where these two are apart, not where another pair is that no region of its own helps.

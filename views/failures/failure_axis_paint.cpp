@@ -12,6 +12,7 @@
 #include "views/failures/failure_editor.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/ticks.h"
 #include "views/topology/items.h"
 
 namespace skippipe {
@@ -101,7 +102,7 @@ void FailureAxis::paint_axis(QPainter& painter) const {
         painter.fillRect(QRectF(s.x(0), bottom - 3, std::max(2.0, iteration_s * s.pixels_per_second()), 3), t.text_2);
     const double step = clock_step(tick_distance / s.pixels_per_second());
     double free_from = s.left;
-    for (double at = s.first_tick(step); at <= s.end; at += step) {
+    for (const double at : ticks_between(s.begin, s.end, step)) {
         if (at < -step / 2) continue;
         const bool is_start = std::abs(at) < step / 2;
         const double x = std::floor(s.x(at)) + 0.5;

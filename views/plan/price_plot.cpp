@@ -10,11 +10,13 @@
 
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/ticks.h"
 
 namespace skippipe {
 namespace {
 
 constexpr double room_left = 64, room_below = 34, room_right = 88, pointed_at_px = 10, dot_radius = 4;
+constexpr double rounding_share = 1e-9;  ///< of a figure: others that differ less are rounded apart
 
 }  // namespace
 
@@ -35,7 +37,7 @@ void PricePlot::show_plans(std::vector<PricedPlan> plans) {
 PricePlot::Extent PricePlot::times() const {
     if (plans_.empty()) return {};
     const double low = plans_.front().iteration_s, high = plans_.back().iteration_s;
-    const double room = high > low ? 0.06 * (high - low) : 0.1 * high;
+    const double room = high - low > rounding_share * high ? 0.06 * (high - low) : 0.1 * high;
     return {low - room, high + room};
 }
 
@@ -43,7 +45,8 @@ PricePlot::Extent PricePlot::prices() const {
     if (plans_.empty()) return {};
     const auto [low, high] = std::minmax_element(plans_.begin(), plans_.end(),
                                                  [](const auto& a, const auto& b) { return a.price < b.price; });
-    const double room = high->price > low->price ? 0.1 * (high->price - low->price) : std::max(1e-9, 0.1 * high->price);
+    const double apart = high->price - low->price;
+    const double room = apart > rounding_share * high->price ? 0.1 * apart : std::max(1e-9, 0.1 * high->price);
     return {low->price - room, high->price + room};
 }
 
@@ -96,7 +99,7 @@ void PricePlot::draw_times(QPainter& painter) const {
     const Extent all = times();
     const QRectF in = field();
     const double step = nice_step_beside((all.high - all.low) * apart / std::max(apart, in.width()), all.high);
-    for (double at = std::ceil(all.low / step) * step; at <= all.high; at += step) {
+    for (const double at : ticks_between(all.low, all.high, step)) {
         const double x = in.left() + (at - all.low) / (all.high - all.low) * in.width();
         painter.setPen(QPen(theme().line, 1));
         painter.drawLine(QPointF(x, in.bottom()), QPointF(x, in.bottom() + 3));
@@ -111,7 +114,7 @@ void PricePlot::draw_prices(QPainter& painter) const {
     const Extent all = prices();
     const QRectF in = field();
     const double step = nice_step((all.high - all.low) * apart / std::max(apart, in.height()));
-    for (double at = std::ceil(all.low / step) * step; at <= all.high; at += step) {
+    for (const double at : ticks_between(all.low, all.high, step)) {
         const double y = in.bottom() - (at - all.low) / (all.high - all.low) * in.height();
         painter.setPen(QPen(theme().line, 1));
         painter.drawLine(QPointF(in.left() - 3, y), QPointF(in.left(), y));

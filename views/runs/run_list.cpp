@@ -284,10 +284,25 @@ void RunList::follow() {
     const auto chosen = selected();
     changes_rows_ = true;
     table_.set_runs(feed_.runs());
-    changes_rows_ = false;
     // Where a run went, all rows are new: those that stay are selected as before.
     if (selected() != chosen) view_->selectionModel()->select(rows_of(chosen), QItemSelectionModel::ClearAndSelect);
-    std::erase_if(out_of_sight_, [this](RunId id) { return feed_.run(id) == nullptr; });
+    changes_rows_ = false;
+    const auto seen = chosen_in_sight();
+    std::erase_if(out_of_sight_, [&](RunId id) {
+        return feed_.run(id) == nullptr || std::find(seen.begin(), seen.end(), id) != seen.end();
+    });
+    // One that was gone on with meanwhile is not deleted: it comes back.
+    const auto runs_on = [this](RunId id) {
+        return feed_.run(id) != nullptr && feed_.run(id)->state == RunState::running;
+    };
+    if (std::erase_if(removed_, runs_on) > 0) {
+        auto gone = deleted_;
+        gone.insert(removed_.begin(), removed_.end());
+        changes_rows_ = true;
+        filter_.set_gone(std::move(gone));
+        changes_rows_ = false;
+        if (removed_.empty()) Q_EMIT restored();
+    }
     if (feed_.has_looked() && feed_.error().isEmpty()) table_.set_marks(still_there(table_.marks(), feed_.runs()));
     show_emptiness();
     if (!wanted_.empty()) select(wanted_);

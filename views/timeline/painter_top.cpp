@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "views/timeline/painter.h"
+#include "views/theme/ticks.h"
 
 namespace skippipe {
 namespace {
@@ -21,7 +22,7 @@ void TimelinePainter::axis() {
     box(0, bottom - 1, view_.width(), bottom, packed(theme_.line));
     list_.PushClipRect({static_cast<float>(scale_.left), static_cast<float>(top)},
                        {static_cast<float>(view_.width()), static_cast<float>(view_.height())}, true);
-    for (double t = scale_.first_tick(step); t <= scale_.end; t += step) {
+    for (const double t : ticks_between(scale_.begin, scale_.end, step)) {
         const double x = std::floor(scale_.x(t));
         box(x, bottom - 5, x + 1, bottom, packed(theme_.text_2));
         const std::string words = tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString();

@@ -127,6 +127,7 @@ void TopologyScene::rebuild() {
     addItem(way_ = new PathItem);
     addItem(reduction_ = new ReductionItem);
     addItem(traffic_ = new TrafficItem);
+    traffic_->set_zoom(zoom_);
     place_traffic();
     syncing_ = false;
     show_folded();

@@ -44,15 +44,15 @@ QString run_words(const RunInfo& run, bool is_simulated) {
 void MainWindow::follow_pause(const RunInfo* run) {
     if (pause_asked_ && (run == nullptr || run->id != pause_asked_->first || run->paused == pause_asked_->second))
         pause_asked_.reset();
-    bar_->set_pause(run == nullptr ? TopBar::Pause::impossible
-                    : run->paused  ? TopBar::Pause::resume
-                                   : TopBar::Pause::pause,
-                    pause_asked_.has_value());
     // A run that ended before its time goes on by the same button as one that is held.
     const RunInfo* ended = run == nullptr && pages_->currentIndex() == watch ? feed_.run(watch_->run()) : nullptr;
-    if (ended == nullptr || !is_interrupted(*ended)) return;
-    bar_->set_pause(TopBar::Pause::resume, false);
-    set_resume(bar_->pause_button(), ended, what_is_under_way());
+    const bool can_resume = ended != nullptr && is_interrupted(*ended);
+    bar_->set_pause(can_resume       ? TopBar::Pause::resume
+                    : run == nullptr ? TopBar::Pause::impossible
+                    : run->paused    ? TopBar::Pause::resume
+                                     : TopBar::Pause::pause,
+                    !can_resume && pause_asked_.has_value());
+    if (can_resume) set_resume(bar_->pause_button(), ended, what_is_under_way());
 }
 
 void MainWindow::ask_pause(bool pause) {
