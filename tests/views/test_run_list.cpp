@@ -10,6 +10,7 @@
 
 #include "core/experiment/io.h"
 #include "core/record/checkpoints.h"
+#include "core/record/schema.h"
 #include "views/runs/run_list.h"
 #include "views/theme/below_delegate.h"
 
@@ -495,6 +496,24 @@ private Q_SLOTS:
         QCOMPARE(list.selected(), std::vector<RunId>{second_});
         QCOMPARE(list.view().model()->rowCount(), 1);
         QVERIFY(!Reader(file_).run(first_).has_value());
+    }
+
+    /// Whoever goes on with a run that waits to be deleted wants it.
+    void a_deleted_run_that_goes_on_comes_back() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
+        QSignalSpy restored(&list, &RunList::restored);
+        list.remove_later({first_});
+        QCOMPARE(list.view().model()->rowCount(), 1);
+        {
+            auto database = record::open(file_, record::OpenMode::existing);
+            database.exec("UPDATE runs SET state = 'running' WHERE id = " + std::to_string(first_));
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(list.view().model()->rowCount(), 2, patient_ms);
+        QCOMPARE(restored.size(), 1);
+        list.remove_now();
+        QVERIFY(Reader(file_).run(first_).has_value());
     }
 
     /// The filter reads what rows say; who looks for a run keeps those that are compared.

@@ -4,6 +4,7 @@
 
 #include "views/curves/curve_data.h"
 #include "views/theme/theme.h"
+#include "views/theme/ticks.h"
 #include "views/timeline/painter.h"
 
 using namespace skippipe;
@@ -137,7 +138,7 @@ private Q_SLOTS:
         QCOMPARE(scale.x(30), 500.0);
         QCOMPARE(scale.time(scale.x(17.25)), 17.25);
         QCOMPARE(scale.tick_step(90), 5.0);
-        QCOMPARE(scale.first_tick(5), 10.0);
+        QCOMPARE(ticks_between(scale.begin, scale.end, 5).front(), 10.0);
         const LaneStack lanes{22, 28, 0, 4};
         QCOMPARE(lanes.lane_at(21), -1);
         QCOMPARE(lanes.lane_at(22 + 28), 1);

@@ -296,11 +296,7 @@ void RunList::follow() {
         return feed_.run(id) != nullptr && feed_.run(id)->state == RunState::running;
     };
     if (std::erase_if(removed_, runs_on) > 0) {
-        auto gone = deleted_;
-        gone.insert(removed_.begin(), removed_.end());
-        changes_rows_ = true;
-        filter_.set_gone(std::move(gone));
-        changes_rows_ = false;
+        hide_removed();
         if (removed_.empty()) Q_EMIT restored();
     }
     if (feed_.has_looked() && feed_.error().isEmpty()) table_.set_marks(still_there(table_.marks(), feed_.runs()));

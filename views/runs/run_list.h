@@ -97,6 +97,7 @@ private:
     // run_list_menu.cpp
     void offer_menu(QPoint place);
     void toggle_tag(const std::vector<RunId>& runs, const std::string& tag);
+    void hide_removed();
 
     RunFeed& feed_;
     RunTable table_;

@@ -42,6 +42,14 @@ void RunList::toggle_tag(const std::vector<RunId>& runs, const std::string& tag)
     }
 }
 
+/// And nothing else. What follows the selection tells the table, which a filter at work does not bear.
+void RunList::hide_removed() {
+    auto gone = deleted_;
+    gone.insert(removed_.begin(), removed_.end());
+    const QScopedValueRollback changes(changes_rows_, true);
+    filter_.set_gone(std::move(gone));
+}
+
 void RunList::remove_later(const std::vector<RunId>& runs) {
     if (!removed_.empty()) {
         remove_now();
@@ -50,13 +58,7 @@ void RunList::remove_later(const std::vector<RunId>& runs) {
     for (const RunId id : runs)
         if (const auto* run = feed_.run(id); run != nullptr && run->state != RunState::running) removed_.insert(id);
     if (removed_.empty()) return;
-    auto gone = deleted_;
-    gone.insert(removed_.begin(), removed_.end());
-    {
-        // What follows the selection tells the table, which a filter at work does not bear.
-        const QScopedValueRollback changes(changes_rows_, true);
-        filter_.set_gone(std::move(gone));
-    }
+    hide_removed();
     follow_selection();
     const QString names = capitalised(run_numbers({removed_.begin(), removed_.end()}));
     Q_EMIT removed((removed_.size() == 1 ? tr("%1 is deleted") : tr("%1 are deleted")).arg(names));
@@ -66,10 +68,7 @@ void RunList::undo_removal() {
     if (removed_.empty()) return;
     const std::vector<RunId> back(removed_.begin(), removed_.end());
     removed_.clear();
-    {
-        const QScopedValueRollback changes(changes_rows_, true);
-        filter_.set_gone(deleted_);
-    }
+    hide_removed();
     select(back);
     if (isVisible()) view_->setFocus();
     Q_EMIT restored();

@@ -19,7 +19,6 @@ struct TimeScale {
     double time(double x) const { return begin + (x - left) / pixels_per_second(); }
     /// Ticks at least `pixels` apart, as clocks have them.
     double tick_step(double pixels) const { return clock_step(pixels / pixels_per_second()); }
-    double first_tick(double step) const { return std::ceil(begin / step - 1e-9) * step; }
 };
 
 constexpr double least_handle = 24;  ///< pixels of what scrolls the lanes
