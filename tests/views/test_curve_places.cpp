@@ -101,7 +101,27 @@ private Q_SLOTS:
         QVERIFY(charts[0]->plot().xAxis->tickLabels());
     }
 
-    /// Mostly across, a drag leaves the axis of y as it is.
+    /// In a low panel a few charts are low as well: all are in sight, with the axis of x below them, and their first
+    /// and last points are whole.
+    void a_few_charts_fit_a_low_panel() {
+        const RunData run = run_of(1, 10);
+        CurvePanel panel;
+        panel.resize(370, 230);
+        panel.set_metrics({"loss", "iteration_s", "idle_share"});
+        panel.show_runs(snapshots({&run}));
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        const auto& charts = panel.charts();
+        QCOMPARE(charts.size(), 3U);
+        QTRY_VERIFY(!panel.findChild<QScrollArea*>()->verticalScrollBar()->isVisible());
+        QVERIFY(charts[2]->plot().xAxis->tickLabels());
+        auto& plot = charts[0]->plot();
+        const double high = plot.yAxis->coordToPixel(6.5), low = plot.yAxis->coordToPixel(6 - 9 * 0.099);
+        const QRect rect = plot.axisRect()->rect();
+        QVERIFY2(high - rect.top() >= 3 && rect.bottom() - low >= 3, qPrintable(QString::number(high - rect.top())));
+    }
+
+    /// Mostly across, a drag leaves the axis of y to what is in sight, unless somebody chose that.
     void a_drag_along_one_axis_zooms_that_one() {
         const RunData run = run_of(1, 10);
         CurvePanel panel;
@@ -120,10 +140,18 @@ private Q_SLOTS:
         const QCPRange x = plot.xAxis->range(), y = plot.yAxis->range();
         drag({120, 14});
         QVERIFY(plot.xAxis->range().size() < 0.6 * x.size());
-        QVERIFY(std::abs(plot.yAxis->range().lower - y.lower) < 1e-9 &&
-                std::abs(plot.yAxis->range().upper - y.upper) < 1e-9);
+        QVERIFY2(plot.yAxis->range().size() < 0.9 * y.size(), "as high as what is in sight");
+        const QCPRange fitted = plot.yAxis->range(), across = plot.xAxis->range();
         drag({10, 90});
-        QVERIFY(plot.yAxis->range().size() < 0.9 * y.size());
+        QVERIFY(plot.yAxis->range().size() < 0.9 * fitted.size());
+        QVERIFY(std::abs(plot.xAxis->range().lower - across.lower) < 1e-9 &&
+                std::abs(plot.xAxis->range().upper - across.upper) < 1e-9);
+        const QCPRange chosen = plot.yAxis->range();
+        drag({160, 14});
+        QVERIFY(plot.xAxis->range().size() < across.size());
+        QVERIFY2(std::abs(plot.yAxis->range().lower - chosen.lower) < 1e-9 &&
+                     std::abs(plot.yAxis->range().upper - chosen.upper) < 1e-9,
+                 "somebody chose it");
         drag({60, 60});
         QVERIFY(plot.xAxis->range().size() < 0.3 * x.size());
     }

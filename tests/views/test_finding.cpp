@@ -143,7 +143,7 @@ private Q_SLOTS:
         QCOMPARE(steps_to(0, 1, -1), 0.0);
         const auto* words = bar.findChild<QLabel*>("found_words");
         bar.look_for({});
-        QVERIFY2(words->toolTip().startsWith("Known: "), "whole where there is no room for it");
+        QVERIFY2(words->toolTip().startsWith("A kind (backward), "), "whole where there is no room for it");
         bar.look_for("forward");
         const auto bars = bar.findChild<FoundHistogram*>();
         QVERIFY2(bars->width() > 16 * 6 + 40, "its ends are told");

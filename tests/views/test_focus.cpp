@@ -71,6 +71,51 @@ private Q_SLOTS:
         QVERIFY(one->grab().toImage() != without);
     }
 
+    /// Pause by the mouse, then Space: the keys stay with Pause, which has been told, and do not go on to Stop.
+    void keys_do_not_go_on_to_another_button() {
+        Document document;
+        TopBar bar(document, planners_);
+        bar.show();
+        QVERIFY(QTest::qWaitForWindowActive(&bar));
+        QSignalSpy paused(&bar, &TopBar::pause_requested), resumed(&bar, &TopBar::resume_requested),
+            stopped(&bar, &TopBar::stop_requested), possible(&bar, &TopBar::possible_changed);
+        bar.set_pause(TopBar::Pause::pause, false);
+        bar.set_stop(true);
+        QVERIFY(possible.size() >= 2);
+        QTest::mouseClick(&bar.pause_button(), Qt::LeftButton);
+        QCOMPARE(paused.size(), 1);
+        bar.set_pause(TopBar::Pause::pause, true);
+        QVERIFY(bar.pause_button().hasFocus());
+        QTest::keyClick(bar.focusWidget(), Qt::Key_Space);
+        QCOMPARE(paused.size() + resumed.size() + stopped.size(), 1);
+        bar.set_pause(TopBar::Pause::resume, false);
+        QTest::keyClick(bar.focusWidget(), Qt::Key_Space);
+        QCOMPARE(resumed.size(), 1);
+        // The run is over: no button has the keys.
+        bar.set_pause(TopBar::Pause::impossible, false);
+        QVERIFY(!bar.stop_button().hasFocus() && !bar.launch_button().hasFocus());
+        QTest::keyClick(bar.focusWidget(), Qt::Key_Space);
+        QVERIFY(stopped.isEmpty());
+    }
+
+    /// What can do nothing is pale in the menu as well, and not found by its name.
+    void entries_of_the_menu_are_as_their_buttons() {
+        QTemporaryDir folder;
+        MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
+        const auto can = [&](const QString& words) {
+            for (const auto* action : window.actions())
+                if (action->text() == words) return action->isEnabled();
+            return false;
+        };
+        QVERIFY(!can("Stop after this iteration") && !can("Pause or resume"));
+        window.bar().set_stop(true);
+        QVERIFY(can("Stop after this iteration"));
+        window.bar().set_pause(TopBar::Pause::pause, false);
+        QVERIFY(can("Pause or resume"));
+        window.bar().set_stop(false);
+        QVERIFY(!can("Stop after this iteration"));
+    }
+
     void canvas_and_timelines_have_a_frame() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());

@@ -79,6 +79,23 @@ private Q_SLOTS:
                                   qPrintable(window->banner().text()), patient_ms);
     }
 
+    /// A run that has not come to its first checkpoint says when it will.
+    void a_run_that_has_none_yet_says_when() {
+        Recorded recorded(planners_);
+        recorded.experiment.training.checkpoint_every = 20;
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.begin(recorder, recorded.experiment);
+        recorded.iterate(recorder, run, 0);
+        MainWindow window(planners_, recorded.file);
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(run) != nullptr, patient_ms);
+        window.watch_page().show_run(run);
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().data(run) != nullptr, patient_ms);
+        Q_EMIT window.compare_page().list().fork_requested(run);
+        QTRY_VERIFY2_WITH_TIMEOUT(window.banner().text().contains("the first after 20 iterations"),
+                                  qPrintable(window.banner().text()), patient_ms);
+    }
+
     /// At a checkpoint, with the settings of the open document.
     void a_run_is_forked_from_the_window() {
         if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");

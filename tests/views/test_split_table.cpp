@@ -35,6 +35,31 @@ private Q_SLOTS:
         QCOMPARE(chosen[1].front().toInt(), -1);
     }
 
+    /// Before anything was recorded there is no share, not one of 0 %.
+    void nothing_recorded_is_no_share() {
+        SplitTable table("split", "Stage", SplitTable::Order::as_given);
+        table.show_rows({{"Stage 0", {}}, {"Stage 1", {}}}, "All stages");
+        for (int row = 0; row < 3; ++row) QCOMPARE(table.table().item(row, 2)->text(), QString::fromUtf8("–"));
+    }
+
+    /// A few stages and their sum are whole in the panel of a window of 1280 by 800.
+    void a_sum_is_not_cut() {
+        apply_theme(*qApp, false);
+        std::vector<SplitTable::Row> rows;
+        for (int i = 0; i < 6; ++i) {
+            SplitTable::Row row{QString("Stage %1").arg(i), {.busy_s = 1, .idle_s = {}}};
+            for (auto& idle_s : row.split.idle_s) idle_s = 1;
+            rows.push_back(row);
+        }
+        SplitTable table("split", "Stage", SplitTable::Order::as_given);
+        table.resize(420, 200);
+        table.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&table));
+        table.show_rows(rows, "All stages");
+        const auto& cells = table.table();
+        QTRY_VERIFY(cells.rowViewportPosition(6) + cells.rowHeight(6) <= cells.viewport()->height());
+    }
+
     /// A head, or S, orders the rows; their sum stays last, and a run that grows leaves order and selection.
     void rows_of_idle_times_are_ordered() {
         const auto split = [](double busy_s, double memory_s, double link_s) {

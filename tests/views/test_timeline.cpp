@@ -161,6 +161,52 @@ private Q_SLOTS:
         QCOMPARE(zoom.end(), before + 10);
     }
 
+    /// However far back somebody looked: the newest comes into sight, and stays there.
+    void following_keeps_the_newest_in_sight() {
+        TimeZoom zoom;
+        zoom.set_extent(100);
+        zoom.show(20, 40);
+        zoom.set_extent(120);
+        QCOMPARE(std::pair(zoom.begin(), zoom.end()), std::pair(20.0, 40.0));
+        QSignalSpy told(&zoom, &TimeZoom::follow_changed);
+        zoom.set_follows(true);
+        QCOMPARE(std::pair(zoom.begin(), zoom.end()), std::pair(100.0, 120.0));
+        QCOMPARE(told.size(), 1);
+        zoom.show(60, 70);
+        zoom.set_extent(121);
+        QCOMPARE(std::pair(zoom.begin(), zoom.end()), std::pair(111.0, 121.0));
+    }
+
+    /// Lanes are of no height that patterns repeat in, and yet a cause has the same one in each.
+    void a_cause_looks_the_same_in_every_lane() {
+        apply_theme(*qApp, false);
+        auto data = std::make_shared<TimelineData>();
+        data->set_lanes({"a", "b", "c"});
+        for (int lane = 0; lane < 3; ++lane)
+            for (int k = 0; k < 4; ++k) {
+                constexpr IdleCause causes[] = {IdleCause::memory, IdleCause::all_reduce, IdleCause::replica,
+                                                IdleCause::collision};
+                data->add(IdleGap{.node = NodeIndex(lane), .cause = causes[k], .start_s = 1.0 * k, .end_s = k + 1.0},
+                          0);
+            }
+        data->finish();
+        TimeZoom zoom;
+        TimelineView view(zoom);
+        view.resize(800, 200);
+        view.set_lane_height(27);
+        zoom.set_extent(data->extent_s());
+        view.set_data(data);
+        view.show();
+        QTRY_VERIFY(view.settled());
+        const QImage picture = view.grab().toImage();
+        const auto lane_of = [&](int lane) {
+            const int middle = static_cast<int>(view.place_of(0, lane).y());
+            return picture.copy(static_cast<int>(view.place_of(0, lane).x()) + 2, middle - 5, 600, 10);
+        };
+        QVERIFY(lane_of(0) == lane_of(1));
+        QVERIFY(lane_of(0) == lane_of(2));
+    }
+
     void every_span_is_seen_once_folded_or_not() {
         const auto data = regular(1, 10'000, 0.01);
         const Seen near = look(*data, 1, 2, 0.001), far = look(*data, 0, 200, 0.5);

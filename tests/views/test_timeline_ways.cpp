@@ -238,6 +238,26 @@ private Q_SLOTS:
         QVERIFY(!view.selected_lost());
     }
 
+    /// A microbatch that is selected by its number has its arrows, in the iteration of the moment shown.
+    void a_microbatch_has_its_way() {
+        ShownTimeline shown(two_iterations(), {932, 220});
+        auto& view = shown.view;
+        QVERIFY(view.way().empty());
+        const auto goes = [&](int iteration) {
+            return !view.way().empty() &&
+                   std::all_of(view.way().begin(), view.way().end(), [&](const TimelineData::Place& place) {
+                       return place.span->microbatch == 2 && place.span->iteration == iteration;
+                   });
+        };
+        view.set_moment(4);
+        view.set_marked({.microbatch = 2});
+        QVERIFY(goes(0));
+        view.set_moment(15);
+        QVERIFY(goes(1));
+        view.set_marked({});
+        QVERIFY(view.way().empty());
+    }
+
     void groups_collapse_and_sum_up() {
         ShownTimeline shown(two_iterations(), {932, 260});
         auto& [zoom, view, data] = shown;

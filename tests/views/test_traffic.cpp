@@ -2,6 +2,7 @@
 // The network at a moment: loads, what is under way, and the slider that goes there.
 #include <QtTest>
 
+#include <QGraphicsSceneMouseEvent>
 #include <QSlider>
 #include <QToolButton>
 
@@ -188,6 +189,7 @@ private Q_SLOTS:
             e.topology.nodes[i].x = 300.0 * static_cast<double>(i);
             e.topology.nodes[i].y = 0;
         }
+        e.topology.links = {{"a", "b", 0.01, 1e6, true}};
         document.start_new(e);
         SelectionModel selection;
         TopologyScene scene(document, selection, false);
@@ -205,6 +207,19 @@ private Q_SLOTS:
         QVERIFY2(item->words_at(middle).contains("under way: microbatch 3, 50"), qPrintable(item->words_at(middle)));
         QVERIFY(item->shape().contains(middle));
         QVERIFY(item->words_at(b + QPointF(0, 150)).isEmpty());
+        // The card says what goes on first, then what does not change; a link's own words wait until nothing goes on.
+        QVERIFY2(scene.words_at(b).startsWith("b works 25"), qPrintable(scene.words_at(b)));
+        QVERIFY2(scene.words_at(b).contains("a sample and block"), qPrintable(scene.words_at(b)));
+        QVERIFY2(scene.words_at(middle).startsWith("a to b: "), qPrintable(scene.words_at(middle)));
+        QGraphicsSceneMouseEvent over(QEvent::GraphicsSceneMouseMove);
+        over.setScenePos((a + b) / 2);
+        QApplication::sendEvent(&scene, &over);
+        QVERIFY(scene.link_words().links().empty());
+        scene.show_traffic({});
+        QCOMPARE(scene.link_words().links().size(), 1U);
+        QVERIFY2(scene.words_at(b).startsWith("b\n"), qPrintable(scene.words_at(b)));
+        scene.show_traffic(traffic_at(data, 7, 0, 8));
+        QVERIFY(scene.link_words().links().empty());
         selection.select({.microbatch = 7});  // its way is drawn instead
         QVERIFY(item->is_empty());
         selection.select({.microbatch = 3});  // that is under way: it stays
@@ -300,6 +315,17 @@ private Q_SLOTS:
         QVERIFY(!bar.is_playing());
     }
 
+    /// Nothing moves when something befalls the network, or nothing can any more.
+    void events_have_their_room() {
+        ReplayBar bar;
+        bar.show();
+        const int high = bar.sizeHint().height();
+        bar.set_event("n6 lost");
+        QCOMPARE(bar.sizeHint().height(), high);
+        bar.set_event({});
+        QCOMPARE(bar.sizeHint().height(), high);
+    }
+
     /// What came last is gone through by the clock; whoever takes the slider, or pauses, has it.
     void the_slider_follows_what_came_last() {
         ReplayBar bar;
@@ -353,6 +379,40 @@ private Q_SLOTS:
             return (scene.node("node-1")->seen_at().x() - item.boundingRect().left()) * zoom;
         };
         QVERIFY2(pixels_beside(0.05) > near_by[0].number.width() + 12, "what is drawn is within its bounds");
+    }
+
+    /// While gradients are summed a hundred parts are under way: those of a line are one, which says how many.
+    void a_crowd_on_a_line_is_one_with_a_count() {
+        Document document;
+        Experiment e;
+        for (const double x : {0.0, 400.0}) add_node(e, {x, 0});
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyScene scene(document, selection, false);
+        Traffic traffic;
+        traffic.names = {"node-1", "node-2"};
+        traffic.busy = {0.5, 0.5};
+        traffic.work.resize(2);
+        TrafficItem item;
+        const auto drawn = [&](int parts, double zoom) {
+            traffic.parcels.clear();
+            for (int i = 0; i < parts; ++i)
+                traffic.parcels.push_back({0, 1, -1, SpanKind::transfer_reduction, 0.3 + 0.4 * i / parts});
+            traffic.parcels.push_back({1, 0, 5, SpanKind::transfer_forward, 0.5});
+            item.set_traffic(traffic, {scene.node("node-1"), scene.node("node-2")});
+            return item.drawn_parcels(zoom);
+        };
+        QCOMPARE(drawn(3, 1).size(), 4U);
+        const double usual = item.drawn_radius();
+        const auto some = drawn(8, 1);
+        QCOMPARE(some.size(), 2U);
+        QCOMPARE(some[0].words(), QString::fromUtf8("×8"));
+        QVERIFY(!some[0].number.isNull());
+        QCOMPARE(some[1].words(), QString("5"));
+        QVERIFY(some[0].at.x() > 150 && some[0].at.x() < 250);
+        QCOMPARE(item.drawn_radius(), usual);
+        QCOMPARE(drawn(97, 1).size(), 2U);
+        QVERIFY2(item.drawn_radius() < usual, "where very much is under way all are smaller");
     }
 
     /// Between two iterations the loads of the last one say more than its end, where nothing works any more.

@@ -137,6 +137,25 @@ private Q_SLOTS:
             QTest::mouseRelease(&timeline, Qt::LeftButton, {}, timeline.place_of(2 * recorded.length(), 2).toPoint());
             return QTest::qWaitFor([&] { return timeline.area().has_value(); });
         };
+        // While it is held it is summed up already.
+        QTest::mousePress(&timeline, Qt::LeftButton, {}, timeline.place_of(0, 0).toPoint() + QPoint(2, 0));
+        QTest::mouseMove(&timeline, timeline.place_of(recorded.length(), 1).toPoint());
+        QTRY_VERIFY(timeline.area().has_value());
+        QTest::mouseMove(&timeline, timeline.place_of(2 * recorded.length(), 2).toPoint());
+        const auto sums = [&] {
+            const auto& area = *timeline.area();
+            return timeline.data()->statistics(area.lanes, area.begin, area.end);
+        };
+        QTRY_VERIFY(timeline.area()->lanes.size() == 3);
+        QTRY_COMPARE(timeline.area()->statistics.spans, sums().spans);
+        QTRY_VERIFY2(
+            selection_words(page).contains("Operations\n" + QString::number(timeline.area()->statistics.spans)),
+            qPrintable(selection_words(page)));
+        QVERIFY(sums().spans > 0);
+        const auto held = timeline.area()->statistics;
+        QTest::mouseRelease(&timeline, Qt::LeftButton, {}, timeline.place_of(2 * recorded.length(), 2).toPoint());
+        QTRY_VERIFY(timeline.settled());
+        QCOMPARE(held.spans, timeline.area()->statistics.spans);
         QVERIFY(drag_over());
         QTRY_VERIFY2(selection_words(page).contains("Works"), qPrintable(selection_words(page)));
         const auto rows = area_details(*timeline.area()).rows;
@@ -288,6 +307,13 @@ private Q_SLOTS:
         };
         QVERIFY(called(keys[0], "Backward") && !called(keys[1], "Backward"));
         QVERIFY(called(keys[1], "Fill/drain") && !called(keys[0], "Fill/drain"));
+        // They are coloured as the lanes are, and so is the key in the menu.
+        auto* menu = page.findChild<QMenu*>("timeline_legend")->findChild<TimelineView*>();
+        for (auto* choice : page.findChildren<QComboBox*>())
+            if (choice->accessibleName() == "Colour by") choice->setCurrentIndex(static_cast<int>(ColourBy::cause));
+        for (const auto* view :
+             {&page.timeline(), static_cast<TimelineView*>(keys[0]), static_cast<TimelineView*>(keys[1]), menu})
+            QCOMPARE(view->colour_by(), ColourBy::cause);
         const auto* hints = page.findChild<QLabel*>("selection_hints");
         QVERIFY2(
             hints->isVisible() && hints->mapTo(legend->parentWidget(), QPoint()).y() >= legend->geometry().bottom(),
@@ -468,6 +494,28 @@ private Q_SLOTS:
             Q_EMIT page.timeline().moment_moved((iteration - 0.5) * length);
             QVERIFY2(summary->text().startsWith(QString("Iteration %1").arg(iteration)), qPrintable(summary->text()));
         }
+    }
+
+    /// What is selected may be out of sight: neither slider nor axis point at another moment, and the words say so.
+    void a_moment_out_of_sight_has_no_marker() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        const auto& work = page.timeline().data()->work(1, 0);
+        page.timeline().go({1, &work});
+        const auto* slider = page.findChild<QSlider*>("replay");
+        const auto words = [&] {
+            QStringList all;
+            for (const auto* label : page.replay().findChildren<QLabel*>()) all << label->text();
+            return all.join('\n');
+        };
+        QVERIFY2(!slider->property("empty").toBool() && !words().contains("out of sight"), qPrintable(words()));
+        page.zoom().show(2 * recorded.length(), 3 * recorded.length());
+        QVERIFY2(slider->property("empty").toBool() && words().contains("out of sight"), qPrintable(words()));
+        page.zoom().show_all();
+        QVERIFY2(!slider->property("empty").toBool() && !words().contains("out of sight"), qPrintable(words()));
     }
 
     /// A lane has a menu: what it does has its key beside it.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include <QVBoxLayout>
 
@@ -17,6 +19,8 @@ namespace {
 constexpr double raw_share = 0.3;  ///< of a curve's colour, where a smoothed one is drawn above it
 constexpr float band_share = 0.18F;
 constexpr int disc_pixels = 6, least_buckets = 300;
+constexpr int tick_px = 20;              ///< of the axis of y, so that figures in a low chart do not touch
+constexpr int least_with_x_label = 110;  ///< pixels of one of a column: the choice above it names the axis
 
 QSharedPointer<QCPAxisTicker> ticker(bool logarithmic, AxisKind kind, bool from_zero) {
     if (logarithmic) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog);
@@ -28,7 +32,7 @@ constexpr double thick_from = 2.5;            ///< pixels: the baseline's
 /// A drag that goes mostly along one axis is a band across the other, which stays as it is.
 class ZoomRect final : public QCPSelectionRect {
 public:
-    using QCPSelectionRect::QCPSelectionRect;
+    ZoomRect(QCustomPlot* plot, std::function<void()> across) : QCPSelectionRect(plot), across_(std::move(across)) {}
 
 protected:
     void startSelection(QMouseEvent* event) override {
@@ -43,10 +47,14 @@ protected:
     void endSelection(QMouseEvent* event) override {
         reach(event->pos());
         mActive = false;
-        const QCPRange x = mParentPlot->xAxis->range(), y = mParentPlot->yAxis->range();
-        Q_EMIT accepted(mRect, event);
-        if (goes_across_) mParentPlot->yAxis->setRange(y);  // pixels would round it
-        if (goes_down_) mParentPlot->xAxis->setRange(x);
+        if (!goes_across_ && !goes_down_) return Q_EMIT accepted(mRect, event);
+        // That axis alone: pixels would round the other.
+        auto* axis = goes_across_ ? mParentPlot->xAxis : mParentPlot->yAxis;
+        const QRectF band(mRect.normalized());
+        axis->setRange(axis->pixelToCoord(goes_across_ ? band.left() : band.bottom()),
+                       axis->pixelToCoord(goes_across_ ? band.right() : band.top()));
+        if (goes_across_) across_();
+        mParentPlot->replot();
     }
 
 private:
@@ -65,6 +73,7 @@ private:
             mRect.setRight(axes.right());
         }
     }
+    std::function<void()> across_;  ///< what comes after a band across
     QPoint from_;
     bool goes_across_ = false, goes_down_ = false;
 };
@@ -97,7 +106,9 @@ CurveChart::CurveChart(QWidget* parent)
     title_->setPadding({3, 1, 3, 1});
     title_->setSelectable(false);
     title_->setVisible(false);
-    plot_->setSelectionRect(new ZoomRect(plot_));
+    plot_->setSelectionRect(new ZoomRect(plot_, [this] {
+        if (!y_by_hand_) fit_y();
+    }));
     for (auto* line : {crosshair_, level_}) {
         line->setVisible(false);
         line->setSelectable(false);
@@ -108,6 +119,9 @@ CurveChart::CurveChart(QWidget* parent)
         connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
             if (!drawing_) Q_EMIT moved();
         });
+    connect(plot_->yAxis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
+        if (!drawing_) y_by_hand_ = true;
+    });
     connect(plot_, &QCustomPlot::mousePress, this, [this](const QMouseEvent* event) {
         const bool moves = event->modifiers().testFlag(Qt::ShiftModifier);
         plot_->setSelectionRectMode(moves ? QCP::srmNone : QCP::srmZoom);
@@ -121,6 +135,10 @@ CurveChart::CurveChart(QWidget* parent)
     connect(plot_, &QCustomPlot::mouseDoubleClick, this, &CurveChart::all_wanted);
     connect(plot_, &QCustomPlot::afterLayout, this, [this] {
         const auto& rect = *plot_->axisRect();
+        if (!y_by_hand_ && rect.height() != fitted_px_) {
+            fit_y();
+            plot_->replot(QCustomPlot::rpQueuedReplot);
+        }
         if (rect.margins().left() > rect.minimumMargins().left()) Q_EMIT outgrown();
     });
 }
@@ -189,11 +207,12 @@ void CurveChart::style() {
                                : bytes ? AxisKind::bytes
                                        : AxisKind::number,
                                is_x));
+        if (!is_x && !logarithmic) axis->ticker()->setTickCount(std::clamp(height() / tick_px, 2, 5));
         axis->setNumberFormat(logarithmic ? "gb" : "g");
         axis->setNumberPrecision(logarithmic ? 3 : 5);
         // Powers of ten carry no unit.
         const QString unit = !logarithmic ? QString{} : time ? tr(" (s)") : bytes ? tr(" (bytes)") : QString{};
-        const bool is_told = is_x ? has_x_words_ : !in_column_;
+        const bool is_told = is_x ? has_x_words_ && (!in_column_ || height() >= least_with_x_label) : !in_column_;
         axis->setLabel(is_told ? (is_x ? set_.x_label : set_.y_label) + unit : QString{});
     }
     label_y();
@@ -270,7 +289,10 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
     nothing_->setVisible(set_.curves.empty());
     plot_->axisRect()->setMinimumMargins({});  // of the curves before
     ends_->show_set(set_);
-    if (!keeps_sight) show_all();
+    if (!keeps_sight)
+        show_all();
+    else if (!y_by_hand_)
+        fit_y();
     drawing_ = false;
     set_crosshair(crosshair_x_);
 }
@@ -278,10 +300,40 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
 void CurveChart::show_all() {
     plot_->rescaleAxes();
     leave_aside();
-    for (auto* axis : {plot_->xAxis, plot_->yAxis})
-        if (axis->scaleType() == QCPAxis::stLinear) axis->scaleRange(axis == plot_->yAxis ? 1.12 : 1.06);
+    if (plot_->xAxis->scaleType() == QCPAxis::stLinear) plot_->xAxis->scaleRange(1.06);
+    y_by_hand_ = false;
+    fit_y();
+}
+
+/// As high as what is in sight, and a little more: marks at its edges are whole in a low chart, too.
+void CurveChart::fit_y() {
+    const bool before = std::exchange(drawing_, true);
+    QCPAxis& axis = *plot_->yAxis;
+    const bool linear = axis.scaleType() == QCPAxis::stLinear;
+    fitted_px_ = plot_->axisRect()->height();
+    QCPRange all;
+    bool any = false;
+    for (int i = 0; i < plot_->graphCount(); ++i) {
+        bool found = false;
+        const QCPRange own =
+            plot_->graph(i)->getValueRange(found, linear ? QCP::sdBoth : QCP::sdPositive, plot_->xAxis->range());
+        if (found) all = std::exchange(any, true) ? all.expanded(own) : own;
+    }
     // A share is read against nothing and all of it, not against the least of them.
-    if (set_.choice.metric == "idle_share" && !log_y_ && !set_.choice.less_baseline) plot_->yAxis->setRange(0, 100);
+    if (set_.choice.metric == "idle_share" && linear && !set_.choice.less_baseline) {
+        axis.setRange(0, 100);
+    } else if (any) {
+        constexpr double beyond_px = 6, least_share = 0.06, flat_share = 0.1;
+        const double high = fitted_px_, middle = all.center();
+        if (all.size() <= 0) {
+            const double half = middle != 0 ? flat_share * std::abs(middle) : 0.5;
+            all = linear ? QCPRange(middle - half, middle + half) : QCPRange(middle / 2, middle * 2);
+        }
+        const double inside = std::max(high - 2 * beyond_px, high / 2);
+        const double share = inside > 0 ? std::max(beyond_px / inside, least_share) : least_share;
+        axis.setRange(linear ? QCPRange(all.lower - share * all.size(), all.upper + share * all.size()) : all);
+    }
+    drawing_ = before;
 }
 
 /// What is set aside may go on for a hundred times as long as what is compared.
@@ -295,14 +347,13 @@ void CurveChart::leave_aside() {
         compared = any ? compared.expanded(own) : own;
         any = true;
     }
-    if (all || !any || compared.size() <= 0) return;
-    plot_->xAxis->setRange(compared);
-    for (int i = 0; i < plot_->graphCount(); ++i) plot_->graph(i)->rescaleValueAxis(i > 0, true);
+    if (!all && any && compared.size() > 0) plot_->xAxis->setRange(compared);
 }
 
 void CurveChart::set_x_range(double begin, double end) {
     const bool before = std::exchange(drawing_, true);
     plot_->xAxis->setRange(begin, end);
+    if (!y_by_hand_) fit_y();
     drawing_ = before;
     plot_->replot(QCustomPlot::rpQueuedReplot);
 }
@@ -347,7 +398,7 @@ QString CurveChart::value_words(const Curve& curve) const {
 }
 
 void CurveChart::set_in_column(bool on, bool is_lowest) {
-    constexpr int usual_least = 80, least_in_column = 66;
+    constexpr int usual_least = 80, least_in_column = 32;
     plot_->setMinimumHeight(on ? least_in_column : usual_least);
     title_->setVisible(on);
     const bool has_x_words = !on || is_lowest;

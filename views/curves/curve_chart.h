@@ -17,7 +17,8 @@ class QCustomPlot;
 namespace skippipe {
 
 /// One chart: curves of runs, and a crosshair whose values are told elsewhere. A drag zooms, with Shift it moves, the
-/// wheel zooms, a double-click shows all. A drag mostly along one axis zooms that one alone.
+/// wheel zooms, a double-click shows all. A drag mostly along one axis zooms that one alone; until somebody zooms the
+/// axis of y, it is as high as what is in sight.
 class CurveChart : public QWidget {
     Q_OBJECT
 public:
@@ -86,6 +87,7 @@ private:
     Thinned thin(const SharedPoints& points, const std::vector<Thinned>& before) const;
     void add_curve(const Curve& curve, const std::vector<Thinned>& before);
     void show_all();
+    void fit_y();
     void leave_aside();
 
     QCustomPlot* plot_;
@@ -94,6 +96,8 @@ private:
     std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
     std::vector<Thinned> thinned_;
+    bool y_by_hand_ = false;  ///< whoever looks chose what is in sight of that axis
+    int fitted_px_ = 0;       ///< how high it was when it was fitted
     bool drawing_ = false, log_x_ = false, log_y_ = false, in_column_ = false, has_x_words_ = true;
     std::optional<double> crosshair_x_, level_y_;
 };

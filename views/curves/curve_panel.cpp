@@ -34,8 +34,9 @@ constexpr WorkAxis x_choices[] = {WorkAxis::iteration,   WorkAxis::microbatches,
                                   WorkAxis::money};
 constexpr std::pair<const char*, double> smoothings[] = {
     {"None", 0}, {"Light", 0.6}, {"Medium", 0.9}, {"Strong", 0.97}};
-constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168, least_in_column = 72;
-constexpr int x_words_height = 34;       ///< pixels of an axis of x with figures and a label
+constexpr int two_columns_from = 640, three_columns_from = 1200, least_chart_height = 168, usual_in_column = 72,
+              least_in_column = 40;
+constexpr int x_words_height = 20;       ///< pixels of an axis of x with figures
 constexpr double pleasant_aspect = 1.8;  ///< width of a chart over its height
 
 /// So many charts a row that each is as near as can be to a pleasant shape, none lower than the least.
@@ -96,6 +97,7 @@ CurvePanel::CurvePanel(QWidget* parent)
     scroll_->setWidgetResizable(true);
     scroll_->setFrameShape(QFrame::NoFrame);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_->installEventFilter(this);
     finding_->setObjectName("curves_finding");
     for (auto* label : {finding_, equal_}) {
         label->setContentsMargins(size::gap, 0, size::gap, size::unit);
@@ -245,8 +247,12 @@ void CurvePanel::make_charts() {
 
 void CurvePanel::arrange() {
     const bool column = was_column_ = is_column();
-    const int count = static_cast<int>(charts_.size()), least = column ? least_in_column : least_chart_height;
-    const int columns = columns_of(count, scroll_->isVisible() ? scroll_->size() : size(), least);
+    const int count = static_cast<int>(charts_.size());
+    const QSize room = scroll_->isVisible() ? scroll_->size() : size();
+    // As low as they can be read, so that all of a few are in sight with the axis below them.
+    const int fitting = std::clamp((room.height() - x_words_height) / count, least_in_column, usual_in_column);
+    const int least = column ? fitting : least_chart_height;
+    const int columns = columns_of(count, room, least);
     for (int i = 0; i < count; ++i) {
         auto* chart = charts_[static_cast<std::size_t>(i)];
         const bool is_lowest = i + columns >= count;
@@ -260,6 +266,12 @@ void CurvePanel::arrange() {
 void CurvePanel::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     arrange();
+}
+
+/// The charts have their room when the panel's own layout is done.
+bool CurvePanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == scroll_ && (event->type() == QEvent::Resize || event->type() == QEvent::Show)) arrange();
+    return QWidget::eventFilter(watched, event);
 }
 
 void CurvePanel::show_runs(const std::vector<std::shared_ptr<const RunData>>& runs, RunId baseline) {

@@ -67,6 +67,7 @@ Q_SIGNALS:
 
 protected:
     void changeEvent(QEvent*) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     void resizeEvent(QResizeEvent*) override;
 
 private:

@@ -28,6 +28,7 @@ constexpr int split_role = Qt::UserRole;
 constexpr int name_column = 0, work_column = 1, idle_column = 2, split_columns = 3;
 constexpr int share_width = 76, least_split_width = 60;
 constexpr int split_row = 20, tall_split_row = 32;  ///< pixels: of many nodes as many as can be read are in sight
+constexpr int low_split_row = 17;                   ///< where all of them are in sight then
 constexpr double least_named_share = 0.01, least_named_of_a_row = 0.03;  ///< that the key names
 
 QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.8); }  // no cause is as dark
@@ -127,6 +128,7 @@ SplitTable::SplitTable(const QString& name, const QString& head, Order first, QW
                                             : tr("Orders them by the share that they idle (S)"));
         if (i != name_column) item->setData(Qt::InitialSortOrderRole, Qt::DescendingOrder);
     }
+    table_->verticalHeader()->setMinimumSectionSize(low_split_row);
     table_->verticalHeader()->setDefaultSectionSize(split_row);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -176,11 +178,14 @@ void SplitTable::fit() {
         words = unbroken_numbers(idles_most(short_cause_words));
     finding_->setText(words);
     finding_->setVisible(!words.isEmpty());
-    const int left = height() - (words.isEmpty() ? 0 : finding_->heightForWidth(width())) -
-                     legend_->whole_height(width()) - size::unit;
+    const int above = (words.isEmpty() ? 0 : finding_->heightForWidth(width())) + size::unit;
+    const int whole = height() - above - legend_->whole_height(width());
     const int rows = static_cast<int>(rows_.size()) + 1;  // with their sum
-    legend_->set_folds(left < split_row * (rows + 1));    // and their head
-    const int row = std::clamp((left - split_row) / rows, split_row, tall_split_row);
+    const bool folds = whole < split_row * (rows + 1);    // and their head
+    legend_->set_folds(folds);
+    const int left = folds ? height() - above - legend_->heightForWidth(width()) : whole;
+    const int fitting = (left - split_row - 2 * table_->frameWidth()) / rows;
+    const int row = fitting >= low_split_row ? std::min(fitting, tall_split_row) : split_row;
     table_->verticalHeader()->setDefaultSectionSize(row);
     table_->setMaximumHeight(split_row + rows * row + 2 * table_->frameWidth());
 }
@@ -292,7 +297,7 @@ void SplitTable::put(int row, const Row& what, bool is_sum) {
     }
     auto* name = new QTableWidgetItem(what.name);
     auto* bar = new QTableWidgetItem;
-    auto* idle = new QTableWidgetItem(percent(what.split.idle_share()));
+    auto* idle = new QTableWidgetItem(whole_s > 0 ? percent(what.split.idle_share()) : QString(QChar(0x2013)));
     bar->setData(split_role, parts);
     idle->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     if (is_sum) name->setFont(bold_font()), idle->setFont(bold_font());

@@ -140,8 +140,8 @@ double hatch_alpha(int pattern, double x, double y) {
         case 1: return stripe((x - y) / root, 8 / root, 1);
         case 2: return std::max(stripe((x + y) / root, 16 / root, 1), stripe((x - y) / root, 16 / root, 1));
         case 3: return stripe(x - 0.5, 8, 1);  // on pixels: between two it would be half as dark on both
-        case 4: return stripe(y - 0.5, 4, 1);
-        case 5: return stripe(x, 8, 2) * stripe(y, 8, 2);
+        case 4: return stripe(y - 2.5, 4, 1);
+        case 5: return stripe(x, 8, 2) * stripe(y - 4, 8, 2);
         case 6: return stripe((x + y) / root, 16 / root, 2);
         case 8: return std::fmod(x + y, 16) < 9 ? stripe((x - y) / root, 8 / root, 1) : 0;
         case 9: return stripe(x - 8, 16, 9);
@@ -149,7 +149,7 @@ double hatch_alpha(int pattern, double x, double y) {
         case 11: return std::max(stripe(x - 5, 16, 7), stripe(x - 13, 16, 2));
         case 12: return stripe(x - 4, 8, 2);
         case 13: return stripe(x - 2, 4, 1);
-        default: return std::max(stripe(x - 0.5, 8, 1), stripe(y - 0.5, 8, 1));
+        default: return std::max(stripe(x - 0.5, 8, 1), stripe(y - 4.5, 8, 1));
     }
 }
 
@@ -158,8 +158,7 @@ void add_hatch(ImDrawList& list, const Atlas& atlas, int pattern, ImVec2 from, I
     const float side = hatch_tile;
     const auto u = [&](float x, float origin) { return tile.uv0.x + (tile.uv1.x - tile.uv0.x) * (x - origin) / side; };
     const auto v = [&](float y, float origin) { return tile.uv0.y + (tile.uv1.y - tile.uv0.y) * (y - origin) / side; };
-    const float first_y = std::floor(from.y / side) * side;
-    for (float y = first_y; y < to.y; y += side)
+    for (float y = std::floor(from.y); y < to.y; y += side)
         for (float x = std::floor(from.x / side) * side; x < to.x; x += side) {
             const ImVec2 a{std::max(x, from.x), std::max(y, from.y)},
                 b{std::min(x + side, to.x), std::min(y + side, to.y)};

@@ -34,7 +34,8 @@ struct Atlas {
 /// Alpha of a hatch pattern at a place, in pixels at scale 1; each repeats within hatch_tile both ways.
 double hatch_alpha(int pattern, double x, double y);
 
-/// Fills a rectangle with a hatch in `colour`; patterns line up between neighbours.
+/// Fills a rectangle with a hatch in `colour`. Patterns line up between neighbours and begin at the top: in every row
+/// a cause looks the same.
 void add_hatch(ImDrawList& list, const Atlas& atlas, int pattern, ImVec2 from, ImVec2 to, ImU32 colour);
 
 }  // namespace skippipe

@@ -6,9 +6,11 @@
 #include <limits>
 #include <vector>
 
+#include <QApplication>
 #include <QEvent>
 #include <QHeaderView>
 #include <QPainter>
+#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
 #include "views/runs/clock_words.h"
@@ -21,6 +23,21 @@ namespace skippipe {
 namespace {
 
 constexpr int account_row = 22;  ///< pixels of what losses came to: the list above it is read
+
+/// Words that stand at the top of their row are as far from its edge there as below.
+class RowDelegate final : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        QStyleOptionViewItem whole(option);
+        initStyleOption(&whole, index);
+        const auto* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+        style->drawPrimitive(QStyle::PE_PanelItemViewItem, &whole, painter, option.widget);  // selected
+        QStyleOptionViewItem words(option);
+        words.rect.setTop(words.rect.top() + size::unit);
+        QStyledItemDelegate::paint(painter, words, index);
+    }
+};
 
 }  // namespace
 
@@ -43,6 +60,7 @@ FailurePanel::FailurePanel(QWidget* parent)
     events_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     events_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     events_->setWordWrap(true);
+    events_->setItemDelegate(new RowDelegate(events_));
     events_->viewport()->installEventFilter(this);
     events_->setSelectionMode(QAbstractItemView::SingleSelection);
     events_->setToolTip(tr("Enter or a click goes to that moment"));

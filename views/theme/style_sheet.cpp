@@ -28,7 +28,7 @@ QPushButton, QToolButton[role="button"] { background: @surface; color: @text; bo
 QPushButton:hover, QToolButton[role="button"]:hover { background: @hover; }
 QPushButton:pressed { background: @line; }
 QPushButton:focus, QToolButton:focus { border: 1px solid @accent; }
-QPushButton:disabled { color: @text2; background: @surface2; }
+QPushButton:disabled, QPushButton[told="true"] { color: @text2; background: @surface2; }
 QPushButton::menu-indicator { image: url(@arrow); width: 10px; height: 10px; subcontrol-origin: padding;
   subcontrol-position: right center; right: 8px; }
 QPushButton[role="menu"] { padding-right: 24px; }
@@ -74,6 +74,8 @@ QSlider::handle:horizontal { background: @surface; border: 1px solid @text2; wid
   border-radius: 7px; }
 QSlider::handle:horizontal:hover { border: 1px solid @accent; }
 QSlider::handle:horizontal:focus { background: @accent; border: 1px solid @text; }
+QSlider[empty="true"]::handle:horizontal { background: transparent; border: 1px solid transparent; }
+QSlider[empty="true"]::sub-page:horizontal { background: @line; }
 QSlider::sub-page:horizontal:disabled { background: @line; }
 QCheckBox:disabled { color: @text2; }
 

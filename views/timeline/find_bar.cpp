@@ -20,9 +20,7 @@ namespace {
 constexpr int typing_ms = 120, bar_step = 6, beside_bars = 4;
 
 QString known_words() {
-    return FindBar::tr(
-        "Known: forward, backward, loss, transfer, reduction, work; waiting, link, memory, gradient, "
-        "replica…; m12, stage 2, iteration 4; >100ms; a node's name");
+    return FindBar::tr("A kind (backward), a wait (memory), m12, stage 2, iteration 4, >100ms, a node's name");
 }
 
 }  // namespace
@@ -75,14 +73,15 @@ FindBar::FindBar(TimelineView& timeline, QWidget* parent)
     row->setSpacing(size::gap);
     line_->setObjectName("find");
     line_->setAccessibleName(tr("Find in the timeline"));
-    line_->setPlaceholderText(tr("backward m12 node-3 >100ms"));
+    line_->setPlaceholderText(tr("backward m12 >100ms"));
     line_->setToolTip(
         tr("Kinds: forward, loss, backward, transfer, reduction, work\n"
            "Waits: waiting, memory, link, activation, gradient, collision, turn, replica, all-reduce, filling\n"
            "Numbers: m12 (microbatch), stage 2, iteration 4\n"
            "Lengths: >100ms, <1s. Anything else: part of a node's name"));
     line_->setClearButtonEnabled(true);
-    line_->setMinimumWidth(180);
+    constexpr int beside_text = 56;  // frame, margins, and the button that clears
+    line_->setMinimumWidth(fontMetrics().horizontalAdvance(line_->placeholderText()) + beside_text);
     line_->setMaximumWidth(320);
     const auto button = [&](Qt::ArrowType arrow, const QString& tip, int by) {
         auto* one = new QToolButton;

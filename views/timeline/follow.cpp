@@ -112,18 +112,31 @@ Place waited_for(const TimelineData& data, int lane, const LaneGap& gap) {
     return source.span != nullptr ? source : input;
 }
 
-std::vector<Place> way_of(const TimelineData& data, const Place& place) {
+namespace {
+
+/// Visited are the iterations that the stretch is in.
+std::vector<Place> way_within(const TimelineData& data, int microbatch, int iteration, double begin_s, double end_s) {
     std::vector<Place> way;
-    if (place.span == nullptr || place.span->microbatch < 0) return way;
-    data.visit_spans(place.span->start_s, place.span->end_s, [&](int lane, const LaneSpan& span) {
-        if (span.microbatch == place.span->microbatch && span.iteration == place.span->iteration)
-            way.push_back({lane, &span});
+    data.visit_spans(begin_s, end_s, [&](int lane, const LaneSpan& span) {
+        if (span.microbatch == microbatch && span.iteration == iteration) way.push_back({lane, &span});
     });
     std::sort(way.begin(), way.end(), [](const Place& a, const Place& b) {
         return std::tie(a.span->start_s, a.span->end_s, a.span->row) <
                std::tie(b.span->start_s, b.span->end_s, b.span->row);
     });
     return way;
+}
+
+}  // namespace
+
+std::vector<Place> way_of(const TimelineData& data, const Place& place) {
+    if (place.span == nullptr || place.span->microbatch < 0) return {};
+    const LaneSpan& span = *place.span;
+    return way_within(data, span.microbatch, span.iteration, span.start_s, span.end_s);
+}
+
+std::vector<Place> way_of(const TimelineData& data, int microbatch, const IterationTime& one) {
+    return way_within(data, microbatch, one.iteration, one.begin_s(), one.end_s);
 }
 
 MemoryHolders memory_holders(const TimelineData& data, int lane, const LaneGap& gap) {

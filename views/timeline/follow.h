@@ -17,6 +17,8 @@ TimelineData::Place ended_by(const TimelineData& data, int lane, const LaneGap& 
 
 /// All spans of the microbatch of this one in its iteration, by time.
 std::vector<TimelineData::Place> way_of(const TimelineData& data, const TimelineData::Place& place);
+/// The same of a microbatch in an iteration.
+std::vector<TimelineData::Place> way_of(const TimelineData& data, int microbatch, const IterationTime& one);
 
 /// Who holds a node's memory while it waits for it, and whose backward frees a place first.
 struct MemoryHolders {

@@ -139,6 +139,10 @@ void DrawnKey::show_causes(const std::vector<IdleCause>& causes, bool with_down)
     setToolTip(meant.join('\n'));
 }
 
+void DrawnKey::set_colour_by(ColourBy by) {
+    for (auto* view : {work_, waits_}) view->set_colour_by(by);
+}
+
 QMenu* legend_menu(QWidget* parent) {
     auto* menu = new QMenu(QObject::tr("What is drawn"), parent);
     menu->setObjectName("timeline_legend");
@@ -151,6 +155,10 @@ QMenu* legend_menu(QWidget* parent) {
 void show_as_low_lanes(QMenu& legend, bool low) {
     if (auto* view = legend.findChild<TimelineView*>())
         view->set_frame({.names_px = names_px, .has_axis = false, .has_low_waits = low});
+}
+
+void colour_legend(QMenu& legend, ColourBy by) {
+    if (auto* view = legend.findChild<TimelineView*>()) view->set_colour_by(by);
 }
 
 }  // namespace skippipe

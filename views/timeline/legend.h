@@ -23,6 +23,7 @@ public:
     explicit DrawnKey(QWidget* parent = nullptr);
     /// These causes, in their order; `with_down`: and that a node can be down.
     void show_causes(const std::vector<IdleCause>& causes, bool with_down = true);
+    void set_colour_by(ColourBy by);
     const TimelineView& work() const { return *work_; }
     const TimelineView& waits() const { return *waits_; }
 
@@ -34,5 +35,6 @@ private:
 QMenu* legend_menu(QWidget* parent);
 /// With causes of idling as lanes have them that are too low for hatches, or as others have.
 void show_as_low_lanes(QMenu& legend, bool low);
+void colour_legend(QMenu& legend, ColourBy by);
 
 }  // namespace skippipe

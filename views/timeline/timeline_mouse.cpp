@@ -93,7 +93,7 @@ void TimelineView::drag(double x, double y) {
     const bool begins =
         drag_ == Drag::none && std::abs(x - press_->x()) > drag_pixels && press_->x() >= s.left && layout_.count() > 0;
     if (!begins && drag_ != Drag::area) return;
-    drag_ = Drag::area;
+    const bool is_first = std::exchange(drag_, Drag::area) != Drag::area;
     TimelineArea area;
     area.begin = s.time(std::clamp(std::min(x, press_->x()), s.left, s.right));
     area.end = s.time(std::clamp(std::max(x, press_->x()), s.left, s.right));
@@ -105,13 +105,20 @@ void TimelineView::drag(double x, double y) {
     };
     area.first_row = row(std::min(y, press_->y()));
     area.last_row = row(std::max(y, press_->y()));
+    if (!is_first && area_ && area_->is_same_place(area)) return;
     area.lanes = layout_.lanes_between(area.first_row, area.last_row);
-    area_ = area;
+    if (!is_first && area_) area.statistics = area_->statistics;
+    area_ = std::move(area);
+    if (is_first)
+        sum_area();
+    else if (!sum_later_.isActive())
+        sum_later_.start();
 }
 
 void TimelineView::release(double x, double y) {
     const Drag was = std::exchange(drag_, Drag::none);
     press_.reset();
+    sum_later_.stop();
     card_hidden_ = true;  // the panel says it now
     if (was != Drag::none && was != Drag::area) return;
     before_.clear();

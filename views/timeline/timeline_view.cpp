@@ -16,13 +16,17 @@
 namespace skippipe {
 namespace {
 constexpr float handle_width = 5;  // of what scrolls the lanes
-}
+constexpr int sum_ms = 80;         // an area that is dragged is summed up so often
+}  // namespace
 
 TimelineView::TimelineView(TimeZoom& zoom, bool compact, QWidget* parent)
     : ImGuiHost(parent), zoom_(zoom), compact_(compact), lane_height_(usual_lane_height) {
     setAccessibleName(tr("Timeline"));
     setMinimumHeight(compact ? 60 : 120);
     connect(&zoom, &TimeZoom::changed, this, [this] { request_frame(); });
+    sum_later_.setSingleShot(true);
+    sum_later_.setInterval(sum_ms);
+    connect(&sum_later_, &QTimer::timeout, this, &TimelineView::sum_area);
 }
 
 void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
@@ -74,8 +78,14 @@ void TimelineView::set_frame(const TimelineFrame& frame) {
 void TimelineView::take_area(TimelineArea area) {
     if (area.last_row >= layout_.count()) return;
     area.lanes = layout_.lanes_between(area.first_row, area.last_row);
-    if (drag_ != Drag::area) area.statistics = data_->statistics(area.lanes, area.begin, area.end);
+    area.statistics = data_->statistics(area.lanes, area.begin, area.end);
     area_ = std::move(area);
+}
+
+void TimelineView::sum_area() {
+    if (!area_ || !data_) return;
+    area_->statistics = data_->statistics(area_->lanes, area_->begin, area_->end);
+    Q_EMIT area_dragged();
 }
 
 void TimelineView::give_up_drag() {
@@ -176,6 +186,7 @@ void TimelineView::set_counters(bool on) {
 void TimelineView::set_moment(std::optional<double> seconds) {
     if (seconds == moment_) return;
     moment_ = seconds;
+    if (way_iteration_ >= 0 && shown_iteration()->iteration != way_iteration_) find_way();
     request_frame();
 }
 
@@ -231,6 +242,7 @@ void TimelineView::set_marked(const Selection& selection) {
         (marked_nodes_.contains(data_->lanes()[static_cast<std::size_t>(selected_lane_)].name) ||
          (selected_.span != nullptr && spans.microbatch && *spans.microbatch == selected_.span->microbatch));
     if (is_other && (area_ || selected_lane_ >= 0) && !has_own) clear_selection();
+    find_way();
     show_marked_line();
     request_frame();
 }
@@ -365,14 +377,31 @@ void TimelineView::clear_selection() {
 }
 
 void TimelineView::selection_moved() {
-    way_.clear();
     cause_ = {};
+    find_way();
     if (!data_) return;
     if (selected_.span != nullptr) {
-        way_ = way_of(*data_, selected_);
         cause_ = waited_for(*data_, selected_);
     } else if (selected_gap_ && selected_lane_ >= 0) {
         cause_ = waited_for(*data_, selected_lane_, *selected_gap_);
+    }
+}
+
+/// Of the moment that other views show, else the last in sight; null: none has ended.
+const IterationTime* TimelineView::shown_iteration() const {
+    const auto& all = data_->iterations();
+    return all.empty() ? nullptr : iteration_at(all, moment_.value_or(std::min(zoom_.end(), data_->extent_s())));
+}
+
+void TimelineView::find_way() {
+    way_.clear();
+    way_iteration_ = -1;
+    if (!data_) return;
+    if (selected_.span != nullptr) {
+        way_ = way_of(*data_, selected_);
+    } else if (const auto* one = marked_spans_.microbatch ? shown_iteration() : nullptr) {
+        way_ = way_of(*data_, *marked_spans_.microbatch, *one);
+        way_iteration_ = one->iteration;
     }
 }
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 
+#include <QTimer>
+
 #include "views/document/selection.h"
 #include "views/imgui/host.h"
 #include "views/timeline/colours.h"
@@ -24,6 +26,10 @@ struct TimelineArea {
     int first_row = 0, last_row = 0;
     std::vector<int> lanes;  ///< those of its rows, of collapsed groups all
     AreaStatistics statistics;
+
+    bool is_same_place(const TimelineArea& other) const {
+        return begin == other.begin && end == other.end && first_row == other.first_row && last_row == other.last_row;
+    }
 };
 
 /// How a timeline stands beside others; at first it stands alone.
@@ -101,6 +107,8 @@ public:
     const std::optional<TimelineArea>& area() const { return area_; }
     /// What the selection waited for.
     TimelineData::Place cause() const { return cause_; }
+    /// What arrows lead along: all of the selected microbatch in its iteration, or in that of the moment shown.
+    const std::vector<TimelineData::Place>& way() const { return way_; }
     /// From the selection to what it waited for, and back again.
     void follow_cause();
     /// All of it in sight.
@@ -129,6 +137,7 @@ public:
 
 Q_SIGNALS:
     void selected_changed();          ///< span, gap or area
+    void area_dragged();              ///< over something else, which is summed up
     void lane_activated(int lane);    ///< a name was clicked
     void stage_activated(int stage);  ///< the number before a name was
     void line_activated(int line);    ///< the name of a line was
@@ -171,6 +180,7 @@ private:
     double work_middle(int lane) const;
     void lay_out();
     void take_area(TimelineArea area);
+    void sum_area();
     void measure_names();
     void give_up_drag();
     std::vector<int> marked_lanes() const;
@@ -206,6 +216,8 @@ private:
     void clear_selection();
     /// After every change of the selection: finds what is drawn with it.
     void selection_moved();
+    void find_way();
+    const IterationTime* shown_iteration() const;
     void step_lane(int step);
     void step_hop(int step);
     void show_selection_or_all();
@@ -242,6 +254,7 @@ private:
     int selected_lane_ = -1;
     TimelineData::Place cause_;             ///< of the selection
     std::vector<TimelineData::Place> way_;  ///< of its microbatch
+    int way_iteration_ = -1;                ///< of a microbatch that is selected by its number
     std::vector<Spot> before_;
     std::vector<double> bookmarks_;
     std::shared_ptr<const FoundSpans> found_;
@@ -258,6 +271,7 @@ private:
     mutable CounterProfile counters_;
     mutable CounterKey counters_of_;
     std::optional<TimelineArea> area_;
+    QTimer sum_later_;  ///< while it is dragged
     std::optional<QPointF> press_;
     QPointF mouse_;             ///< when it was last looked at
     bool card_hidden_ = false;  ///< a key or a click did something under a mouse that rests

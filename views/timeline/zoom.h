@@ -17,16 +17,16 @@ public:
     double extent() const { return extent_; }
     bool follows() const { return follows_; }
 
-    /// How far time goes. While following, or while all was in sight, it stays in sight.
+    /// How far time goes. While all was in sight it stays so; while following, its end does.
     void set_extent(double seconds) {
         seconds = std::max(seconds, 1e-9);
         const bool whole = extent_ <= 0 || (begin_ <= 0 && end_ >= extent_);
-        const double shift = seconds - extent_;
+        const bool other = seconds != extent_;
         extent_ = seconds;
         if (whole)
             set(0, seconds);
-        else if (follows_ && shift != 0)
-            set(begin_ + shift, end_ + shift);
+        else if (follows_ && other)
+            show_end();
     }
     void show_all() { set(0, extent_); }
     void show(double begin, double end) { set(begin, end); }
@@ -37,9 +37,11 @@ public:
         set(time - share * width, time + (1 - share) * width);
     }
     void pan(double seconds) { set(begin_ + seconds, end_ + seconds); }
+    /// Brings the end into sight.
     void set_follows(bool on) {
         if (follows_ == on) return;
         follows_ = on;
+        if (on && extent_ > 0 && end_ < extent_) show_end();
         Q_EMIT follow_changed(on);
     }
 
@@ -48,6 +50,7 @@ Q_SIGNALS:
     void follow_changed(bool on);
 
 private:
+    void show_end() { set(extent_ - (end_ - begin_), extent_); }
     void set(double begin, double end) {
         const double width = std::max(end - begin, 1e-9);
         begin = std::clamp(begin, -0.1 * extent_, std::max(-0.1 * extent_, 1.1 * extent_ - width));
@@ -58,7 +61,7 @@ private:
     }
 
     double begin_ = 0, end_ = 1, extent_ = 0;
-    bool follows_ = true;
+    bool follows_ = false;
 };
 
 }  // namespace skippipe

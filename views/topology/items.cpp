@@ -138,8 +138,8 @@ void NodeItem::paint_name(QPainter* painter) const {
     painter->scale(scale, scale);
     // The bridge of two regions that touch may run below it, and lines of links.
     QColor ground = region != nullptr ? region_ground() : theme().surface;
-    if (region == nullptr) ground.setAlphaF(0.8F);
-    if (close) painter->fillRect(QRectF(QPointF(), label_.size()), ground);
+    if (region == nullptr || !close) ground.setAlphaF(0.8F);
+    painter->fillRect(QRectF(QPointF(), label_.size()), ground);
     painter->drawStaticText(QPointF(), label_);
     painter->restore();
 }

@@ -471,16 +471,27 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
     return lines.join('\n');
 }
 
+QString TopologyScene::words_at(QPointF place) const {
+    const QString live = traffic_->words_at(place);
+    for (auto* item : items(place)) {
+        // Of a node what it does now stands where its name alone would; what does not change follows.
+        if (item->type() == node_item && !live.isEmpty())
+            return (live + '\n' + tip_for(item).section('\n', 1)).trimmed();
+        const QString words = item == reduction_ ? reduction_->words_at(place) : !live.isEmpty() ? live : tip_for(item);
+        if (!words.isEmpty()) return words;
+    }
+    return live;
+}
+
+/// A run's map is small: its card stands below it.
 void TopologyScene::helpEvent(QGraphicsSceneHelpEvent* event) {
-    for (auto* item : items(event->scenePos()))
-        if (const QString tip = item == reduction_ ? reduction_->words_at(event->scenePos())
-                                : item == traffic_ ? traffic_->words_at(event->scenePos())
-                                                   : tip_for(item);
-            !tip.isEmpty()) {
-            QToolTip::showText(event->screenPos(), tip, event->widget());
-            return;
-        }
-    QToolTip::hideText();
+    const QString words = words_at(event->scenePos());
+    if (words.isEmpty()) return QToolTip::hideText();
+    QPoint at = event->screenPos();
+    constexpr int from_cursor = 12;  // as far as Qt moves it down, and a little less
+    if (const auto* view = event->widget(); view != nullptr && !editable_)
+        at.setY(view->mapToGlobal(QPoint(0, view->height())).y() - from_cursor);
+    QToolTip::showText(at, words, event->widget());
 }
 
 }  // namespace skippipe

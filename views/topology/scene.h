@@ -81,6 +81,8 @@ public:
     Selection subject_at(QPointF place) const;
     /// What the card of an item says.
     QString tip_for(QGraphicsItem* item) const;
+    /// What the card there says: while a run is shown first what goes on there.
+    QString words_at(QPointF place) const;
     /// Middle of what is selected; nothing selected: null.
     std::optional<QPointF> middle_of_selection() const;
     void select_everything();

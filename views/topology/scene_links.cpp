@@ -178,14 +178,15 @@ void TopologyScene::mark_critical() {
     shares_->show_things(marked, marked_link);
 }
 
-/// Of the one under the mouse, and on the canvas of those selected: beside a run's map a panel tells more of them.
+/// Of the one under the mouse, where no traffic is drawn whose lines say more, and on the canvas of those selected:
+/// beside a run's map a panel tells more of them.
 void TopologyScene::show_link_words() {
     std::vector<const LinkItem*> shown;
     const std::size_t selected = selection_.now().links.size();
     for (auto* link : links_) {
         link->settle_depth();
         const bool told = editable_ && link->isSelected() && selected <= most_link_words;
-        if (link == hovered_ || told) shown.push_back(link);
+        if ((link == hovered_ && traffic_->is_empty()) || told) shown.push_back(link);
     }
     link_words_->show_links(std::move(shown));
 }

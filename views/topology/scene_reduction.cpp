@@ -36,7 +36,9 @@ void TopologyScene::place_traffic() {
     if (!selection_.now().stage && (!selection_.now().microbatch || !drawn.parcels.empty()))
         for (const auto& name : drawn.names) items.push_back(node(name));
     for (auto* link : links_) link->beneath = !items.empty();
+    const bool was_empty = traffic_->is_empty();
     traffic_->set_traffic(items.empty() ? Traffic{} : std::move(drawn), items);
+    if (was_empty != traffic_->is_empty()) show_link_words();
 }
 
 void TopologyScene::show_reduction() {

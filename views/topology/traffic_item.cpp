@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <QObject>
@@ -18,7 +20,9 @@ namespace {
 constexpr double least_flow = 1.5, most_flow = 7;  ///< pixels of a line's width
 constexpr double aside = 4;                        ///< of the two ways between two nodes, apart
 constexpr double gauge_radius = node_radius + 5;
-constexpr double parcel_radius = 6;                  ///< of the screen, as numbers are
+constexpr double small_parcel_radius = 4;
+constexpr std::size_t crowd = 24;                    ///< more at once are small, and one of a kind on a way
+constexpr std::size_t most_alone = 3;                ///< of a kind on a way, else
 constexpr std::size_t most_numbered = 120;           ///< more at once are discs alone
 constexpr double number_reach = 44;                  ///< pixels that a number takes beside its disc, at most
 constexpr double palest = 0.25;                      ///< of a line that is hardly used
@@ -38,12 +42,12 @@ void draw_gauge(QPainter* painter, QPointF middle, double radius, double share, 
     painter->drawArc(box, 90 * 16, -static_cast<int>(std::lround(360 * 16 * std::clamp(share, 0., 1.))));
 }
 
-void draw_parcel(QPainter* painter, QPointF at, SpanKind kind) {
+void draw_parcel(QPainter* painter, QPointF at, SpanKind kind, double radius) {
     const bool forward = kind == SpanKind::transfer_forward;
     const QColor colour = kind == SpanKind::transfer_reduction ? theme().reduction : theme().accent;
     painter->setPen(QPen(forward ? theme().surface : colour, 2));
     painter->setBrush(forward ? colour : theme().surface);
-    painter->drawEllipse(at, parcel_radius, parcel_radius);
+    painter->drawEllipse(at, radius, radius);
 }
 
 TrafficItem::TrafficItem() {
@@ -194,13 +198,44 @@ void TrafficItem::paint_node(QPainter* painter, int lane) const {
     draw_gauge(painter, one->seen_at(), gauge_radius, traffic_.busy[index], traffic_.work[index].has_value());
 }
 
-std::vector<TrafficItem::DrawnParcel> TrafficItem::drawn_parcels(double zoom) const {
+double TrafficItem::drawn_radius() const {
+    return traffic_.parcels.size() > crowd ? small_parcel_radius : parcel_radius;
+}
+
+QString TrafficItem::DrawnParcel::words() const {
+    return count > 1                ? QObject::tr("\u00d7%1").arg(count)
+           : parcel->microbatch < 0 ? QString{}
+                                    : QString::number(parcel->microbatch);
+}
+
+/// While gradients are summed a hundred parts are under way on a few lines: rings edge to edge would hide all else.
+std::vector<TrafficItem::DrawnParcel> TrafficItem::bundled_parcels(double zoom) const {
+    std::map<std::tuple<int, int, SpanKind>, std::pair<std::size_t, double>> on_way;  // how many, and their shares
+    const auto way_of = [](const Parcel& parcel) { return std::tuple(parcel.from, parcel.to, parcel.kind); };
+    for (const auto& parcel : traffic_.parcels) {
+        auto& [count, shares] = on_way[way_of(parcel)];
+        ++count;
+        shares += parcel.share;
+    }
+    const std::size_t alone = traffic_.parcels.size() > crowd ? 1 : most_alone;
     std::vector<DrawnParcel> drawn;
-    for (const auto& parcel : traffic_.parcels)
-        if (const QLineF line = way(parcel.from, parcel.to); !line.isNull())
-            drawn.push_back({&parcel, line.pointAt(parcel.share) * zoom, {}});
+    for (const auto& parcel : traffic_.parcels) {
+        const QLineF line = way(parcel.from, parcel.to);
+        if (line.isNull()) continue;
+        auto& [count, shares] = on_way[way_of(parcel)];
+        if (count == 0) continue;  // drawn with the first of them
+        const bool one = count <= alone;
+        const double share = one ? parcel.share : shares / static_cast<double>(count);
+        drawn.push_back({&parcel, line.pointAt(share) * zoom, {}, one ? 1 : static_cast<int>(count)});
+        if (!one) count = 0;
+    }
+    return drawn;
+}
+
+std::vector<TrafficItem::DrawnParcel> TrafficItem::drawn_parcels(double zoom) const {
+    std::vector<DrawnParcel> drawn = bundled_parcels(zoom);
     if (drawn.size() > most_numbered) return drawn;
-    constexpr double reach = parcel_radius + 1;
+    const double reach = drawn_radius() + 1;
     const QFontMetricsF metrics(small_font());
     std::vector<QRectF> taken;
     for (const auto& one : drawn) taken.push_back(QRectF(one.at, QSizeF()).adjusted(-reach, -reach, reach, reach));
@@ -210,8 +245,9 @@ std::vector<TrafficItem::DrawnParcel> TrafficItem::drawn_parcels(double zoom) co
             taken.push_back(QRectF(one->seen_at() * zoom, QSizeF()).adjusted(-round, -round, round, round));
         }
     for (auto& one : drawn) {
-        if (one.parcel->microbatch < 0) continue;
-        const QSizeF size(metrics.horizontalAdvance(QString::number(one.parcel->microbatch)) + 4, metrics.height());
+        const QString words = one.words();
+        if (words.isEmpty()) continue;
+        const QSizeF size(metrics.horizontalAdvance(words) + 4, metrics.height());
         const double high = one.at.y() - size.height() / 2;
         for (const double left : {one.at.x() + reach, one.at.x() - reach - size.width()}) {
             const QRectF box(QPointF(left, high), size);
@@ -232,14 +268,14 @@ void TrafficItem::paint_parcels(QPainter* painter) const {
     painter->save();
     painter->scale(1 / zoom, 1 / zoom);
     painter->setFont(small_font());
-    for (const auto& [parcel, at, number] : drawn_parcels(zoom)) {
-        draw_parcel(painter, at, parcel->kind);
-        if (number.isNull()) continue;
+    for (const auto& one : drawn_parcels(zoom)) {
+        draw_parcel(painter, one.at, one.parcel->kind, drawn_radius());
+        if (one.number.isNull()) continue;
         painter->setPen(Qt::NoPen);
         painter->setBrush(theme().surface);
-        painter->drawRect(number);
+        painter->drawRect(one.number);
         painter->setPen(theme().text);
-        painter->drawText(number, Qt::AlignCenter, QString::number(parcel->microbatch));
+        painter->drawText(one.number, Qt::AlignCenter, one.words());
     }
     painter->restore();
 }

@@ -41,7 +41,7 @@ constexpr Row rows[] = {
     {QT_TRANSLATE_NOOP("skippipe::TrafficKey", "Activation under way, and its microbatch"),
      parcel<SpanKind::transfer_forward>},
     {QT_TRANSLATE_NOOP("skippipe::TrafficKey", "Gradient of it under way"), parcel<SpanKind::transfer_backward>},
-    {QT_TRANSLATE_NOOP("skippipe::TrafficKey", "Part or sum of a reduction under way"),
+    {QT_TRANSLATE_NOOP("skippipe::TrafficKey", "Part or sum of a reduction, \u00d75: five"),
      parcel<SpanKind::transfer_reduction>},
     {QT_TRANSLATE_NOOP("skippipe::TrafficKey", "How much a node works; green: it does now"), gauge}};
 

@@ -72,10 +72,16 @@ void MainWindow::make_actions() {
     make_still_entry(*view);
     auto* run = menuBar()->addMenu(tr("&Run"));
     add_action(*run, tr("Launch"), QKeySequence(Qt::CTRL | Qt::Key_Return), [this] { launch(); });
-    add_action(*run, tr("Stop after this iteration"), QKeySequence(Qt::CTRL | Qt::Key_Period),
-               [this] { bar_->stop_button().click(); });
-    add_action(*run, tr("Pause or resume"), QKeySequence(Qt::CTRL | Qt::Key_P),
-               [this] { bar_->pause_button().click(); });
+    auto* stop = add_action(*run, tr("Stop after this iteration"), QKeySequence(Qt::CTRL | Qt::Key_Period),
+                            [this] { bar_->stop_button().click(); });
+    auto* pause = add_action(*run, tr("Pause or resume"), QKeySequence(Qt::CTRL | Qt::Key_P),
+                             [this] { bar_->pause_button().click(); });
+    const auto as_buttons = [this, stop, pause] {
+        stop->setEnabled(bar_->stop_button().isEnabled());
+        pause->setEnabled(bar_->pause_button().isEnabled());
+    };
+    connect(bar_, &TopBar::possible_changed, stop, as_buttons);
+    as_buttons();
     add_action(*run, tr("Extend…"), {}, [this] { ask_extension(run_to_extend()); });
     add_action(*run, tr("Fork from checkpoint…"), {}, [this] {
         if (const RunId one = run_in_sight(); one != 0) return ask_checkpoint(one);

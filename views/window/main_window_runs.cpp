@@ -234,15 +234,27 @@ void MainWindow::fork_run(RunId run, int iterations_done) {
     launcher_.fork(run, iterations_done, document_);
 }
 
+namespace {
+
+/// A run that goes on may write its first one yet.
+QString no_checkpoint_words(RunId run, const RunData* data) {
+    const int every = data != nullptr ? data->experiment.training.checkpoint_every : 0;
+    if (every > 0 && data->info.state == RunState::running && data->info.iterations_done < every)
+        return MainWindow::tr("Run %1 has no checkpoint yet: it writes the first after %2 iterations")
+            .arg(run)
+            .arg(every);
+    return MainWindow::tr("Run %1 has no checkpoint: it wrote none (Training, Checkpoint every)").arg(run);
+}
+
+}  // namespace
+
 /// Which ones there are lies on the disk.
 void MainWindow::ask_checkpoint(RunId run) {
     const auto found = std::make_shared<std::vector<CheckpointFolder>>();
     feed_.ask([found, run, record = feed_.file()](Reader&) { *found = list_checkpoints(record, run); },
               [this, found, run](const QString& fault) {
                   if (!fault.isEmpty()) return banner_->show_message(fault);
-                  if (found->empty())
-                      return banner_->show_message(
-                          tr("Run %1 has no checkpoint: it wrote none (Training, Checkpoint every)").arg(run));
+                  if (found->empty()) return banner_->show_message(no_checkpoint_words(run, feed_.data(run).get()));
                   QStringList choices;
                   for (const auto& one : *found) choices << tr("After %1 iterations").arg(one.iterations_done);
                   bool wanted = false;

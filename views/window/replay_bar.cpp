@@ -51,6 +51,10 @@ ReplayBar::ReplayBar(QWidget* parent)
     column->addWidget(event_);
     event_->setObjectName("replay_event");
     event_->setProperty("role", "bad");
+    // Its room stays while nothing befalls the network, so that nothing moves when something does.
+    auto policy = event_->sizePolicy();
+    policy.setRetainSizeWhenHidden(true);
+    event_->setSizePolicy(policy);
     event_->hide();
     play_->setObjectName("replay_play");
     play_->setToolTip(tr("Plays what is in sight of the timeline"));
@@ -84,10 +88,13 @@ void ReplayBar::set_range(double begin_s, double end_s) {
 
 bool ReplayBar::is_at_end() const { return !followed_ && slider_->value() == slider_steps; }
 
-void ReplayBar::keep_event_room(bool on) {
-    auto policy = event_->sizePolicy();
-    policy.setRetainSizeWhenHidden(on);
-    event_->setSizePolicy(policy);
+void ReplayBar::set_out_of_sight(bool on) {
+    if (on == is_out_of_sight_) return;
+    is_out_of_sight_ = on;
+    slider_->setProperty("empty", on);
+    slider_->style()->unpolish(slider_);
+    slider_->style()->polish(slider_);
+    slider_->update();
 }
 
 void ReplayBar::take_slider() { moment_s_ = begin_s_ + (end_s_ - begin_s_) * slider_->value() / slider_steps; }

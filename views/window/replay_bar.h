@@ -38,8 +38,8 @@ public:
     /// Where the newest is, which it stays with.
     bool is_at_end() const;
     void go_to_end() { set_moment(end_s_); }
-    /// Room for events stays while there are none, so that nothing moves when one comes.
-    void keep_event_room(bool on);
+    /// What is shown is of a moment out of sight: the slider has no handle then.
+    void set_out_of_sight(bool on);
 
 Q_SIGNALS:
     void moved();     ///< by whoever looks, or while it plays
@@ -62,7 +62,7 @@ private:
     QElapsedTimer clock_;
     double begin_s_ = 0, end_s_ = 1, moment_s_ = 1;
     std::optional<Followed> followed_;
-    bool plays_ = false;
+    bool plays_ = false, is_out_of_sight_ = false;
 };
 
 }  // namespace skippipe

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/top_bar.h"
 
+#include <utility>
+
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLocale>
 #include <QSignalBlocker>
@@ -103,6 +106,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     row->addWidget(stop_);
     row->addWidget(extend_);
     set_pause(Pause::impossible, false);
+    for (auto* button : {pause_, stop_}) button->installEventFilter(this);
 
     connect(name_, &QLineEdit::textEdited, this, [this](const QString& text) {
         document_.edit(
@@ -117,6 +121,7 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     });
     connect(launch_, &QPushButton::clicked, this, &TopBar::launch_requested);
     connect(pause_, &QPushButton::clicked, this, [this] {
+        if (pause_told_) return;
         if (pause_does_ == Pause::pause) Q_EMIT pause_requested();
         if (pause_does_ == Pause::resume) Q_EMIT resume_requested();
     });
@@ -182,7 +187,7 @@ void TopBar::name_launch() {
 void TopBar::set_launch(const QString& why_not, Launching launching) {
     launching_ = launching;
     name_launch();
-    launch_->setEnabled(why_not.isEmpty());
+    enable(*launch_, why_not.isEmpty());
     launch_->setToolTip(!why_not.isEmpty() ? why_not
                         : document_.experiment().execution.compute == Compute::cost
                             ? tr("Simulates this experiment, which has costs and no tensors: there is no loss to see "
@@ -190,9 +195,28 @@ void TopBar::set_launch(const QString& why_not, Launching launching) {
                             : tr("Trains this experiment in a process of its own (Ctrl+Enter)"));
 }
 
+/// Qt hands the keys of a button that goes pale to the next one, where a key pressed twice would do something else.
+void TopBar::enable(QPushButton& button, bool on) {
+    if (button.isEnabled() == on) return;
+    const bool had_keys = button.hasFocus();
+    button.setEnabled(on);
+    if (had_keys && !on) setFocus();
+}
+
+/// Whoever lets a button do something, or no longer.
+bool TopBar::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::EnabledChange) Q_EMIT possible_changed();
+    return QWidget::eventFilter(watched, event);
+}
+
 void TopBar::set_pause(Pause what, bool told) {
     pause_does_ = what;
-    pause_->setEnabled(what != Pause::impossible && !told);
+    if (std::exchange(pause_told_, told) != told) {
+        pause_->setProperty("told", told);
+        pause_->style()->unpolish(pause_);
+        pause_->style()->polish(pause_);
+    }
+    enable(*pause_, what != Pause::impossible);
     pause_->setText(what == Pause::resume ? tr("Resume") : tr("Pause"));
     pause_->setToolTip(what == Pause::impossible ? tr("Nothing runs")
                        : told                    ? tr("The run was told; it obeys after the operation at hand")
@@ -204,7 +228,7 @@ void TopBar::set_pause(Pause what, bool told) {
 }
 
 void TopBar::set_stop(bool possible) {
-    stop_->setEnabled(possible);
+    enable(*stop_, possible);
     stop_->setToolTip(possible ? tr("Ends the run after the iteration at hand; what was recorded stays")
                                : tr("Nothing runs"));
 }

@@ -33,7 +33,8 @@ public:
     QString state_words() const { return is_in_sight_ ? state_->text() : draft_->text(); }
     /// Whether a run goes on that can be given more iterations; else the button is not there.
     void set_extend(bool possible) { extend_->setVisible(possible); }
-    /// What the pause button does; `told`: the run was told and has not done it yet.
+    /// What the pause button does; `told`: the run was told and has not done it yet. The button keeps the keys then,
+    /// and does nothing: the next one, Stop, would have them.
     enum class Pause { impossible, pause, resume };
     void set_pause(Pause what, bool told);
     QPushButton& pause_button() { return *pause_; }
@@ -48,9 +49,14 @@ Q_SIGNALS:
     void pause_requested();
     void resume_requested();
     void extend_requested();
+    void possible_changed();  ///< whether Pause or Stop do something
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void follow();
+    void enable(QPushButton& button, bool on);
     void name_launch();
 
     Document& document_;
@@ -64,6 +70,7 @@ private:
     Launching launching_ = Launching::no;
     bool is_in_sight_ = true;
     Pause pause_does_ = Pause::impossible;
+    bool pause_told_ = false;
 };
 
 }  // namespace skippipe

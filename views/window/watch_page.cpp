@@ -141,6 +141,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
         show_differences();
         show_moment();
     });
+    connect(timeline_, &TimelineView::area_dragged, this, &WatchPage::show_selected);
     connect(timeline_, &TimelineView::moment_moved, this, [this](double seconds) {
         replay_->play(false);
         replay_->set_moment(seconds);
@@ -181,9 +182,16 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(follow_, &QCheckBox::toggled, &zoom_, &TimeZoom::set_follows);
     connect(&zoom_, &TimeZoom::follow_changed, follow_, &QCheckBox::setChecked);
     connect(colour_, &QComboBox::currentIndexChanged, this,
-            [this](int index) { timeline_->set_colour_by(static_cast<ColourBy>(index)); });
+            [this](int index) { colour_by(static_cast<ColourBy>(index)); });
     connect(runs_, &QComboBox::activated, this, [this] { show_run(runs_->currentData().toLongLong()); });
     refresh();
+}
+
+/// The lanes and the keys beside them and in the menu.
+void WatchPage::colour_by(ColourBy by) {
+    timeline_->set_colour_by(by);
+    drawn_->set_colour_by(by);
+    colour_legend(*legend_menu_, by);
 }
 
 /// What the lanes do not need in a large window is the upper row's, up to half of all; the panel beside them grows with
@@ -270,9 +278,11 @@ QWidget* WatchPage::timeline_bar() {
     colour_->addItems({tr("By operation"), tr("By stage"), tr("By microbatch"), tr("By cause")});
     colour_->setToolTip(tr("What the colours of spans and waits tell apart"));
     colour_->setAccessibleName(tr("Colour by"));
-    colour_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    colour_->setMinimumWidth(124);
-    colour_->setMinimumContentsLength(12);
+    auto* colour_words = new QLabel(tr("Colour"));
+    colour_words->setProperty("role", "secondary");
+    colour_words->setBuddy(colour_);
+    colour_words->setToolTip(colour_->toolTip());
+    zoom_.set_follows(true);
     follow_->setChecked(true);
     follow_->setToolTip(tr("Keeps the newest spans in sight; zooming or panning switches it off"));
     run_words_->setProperty("role", "secondary");
@@ -288,6 +298,7 @@ QWidget* WatchPage::timeline_bar() {
     row->addWidget(run_words_, 1);
     row->addWidget(reduction_key_);
     row->addWidget(loss_key_);
+    row->addWidget(colour_words);
     row->addWidget(colour_);
     row->addWidget(lanes_button());
     row->addWidget(one);
@@ -338,7 +349,7 @@ QToolButton* WatchPage::lanes_button() {
     connect(alone, &QAction::toggled, this, [this](bool on) { rows_->widget(0)->setVisible(!on); });
     connect(timeline_, &TimelineView::alone_wanted, alone, &QAction::toggle);
     menu->addSeparator();
-    menu->addMenu(legend_menu(menu));
+    menu->addMenu(legend_menu_ = legend_menu(menu));
     auto* counters = menu->addAction(tr("Counters"));
     counters->setObjectName("show_counters");
     counters->setCheckable(true);

@@ -110,6 +110,7 @@ private:
     QWidget* details();
     QWidget* selection_pane();
     QToolButton* lanes_button();
+    void colour_by(ColourBy by);
     void group_lanes_by(Grouping grouping);
     void show_groups();
     /// What lanes are grouped by: a name each.
@@ -214,6 +215,7 @@ private:
     QCheckBox* follow_;
     QComboBox *runs_, *colour_;
     QActionGroup* groupings_ = nullptr;  ///< of the lanes
+    QMenu* legend_menu_ = nullptr;       ///< all that is drawn, in the menu of the lanes
     /// What the box of runs says.
     struct ListedRun {
         RunId id = 0;

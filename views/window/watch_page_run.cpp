@@ -127,9 +127,6 @@ void WatchPage::refresh() {
     show_devices();
     show_differences();
     show_selected();
-    // Where something may be lost its line has its room before.
-    replay_->keep_event_room(data->info.state == RunState::running || !data->lanes->losses().empty() ||
-                             !data->experiment.failures.empty());
     show_moment();
     if (std::exchange(opens_at_work_, false)) show_busiest_moment();
     follow_newest();

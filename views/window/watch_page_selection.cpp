@@ -147,7 +147,12 @@ void WatchPage::show_moment() {
     replay_->setVisible(lanes.span_count() > 0);
     replay_->set_range(std::max(zoom_.begin(), 0.0), std::min(zoom_.end(), lanes.extent_s()));
     if (has_selected_time()) replay_->set_moment(shown_time());
-    timeline_->set_moment(lanes.span_count() > 0 ? std::optional(replay_->moment_s()) : std::nullopt);
+    // Neither the slider nor the axis stand at a moment that is not the one that is shown.
+    const bool out_of_sight = has_selected_time() && (shown_time() < zoom_.begin() || shown_time() > zoom_.end());
+    replay_->set_out_of_sight(out_of_sight);
+    timeline_->set_moment(lanes.span_count() == 0 ? std::nullopt
+                          : out_of_sight          ? std::optional(shown_time())
+                                                  : std::optional(replay_->moment_s()));
     show_down();
     const double at_s = shown_time();
     const auto* one = iteration_at(lanes.iterations(), at_s);
@@ -169,7 +174,8 @@ void WatchPage::show_moment() {
     const double seen_s = zoom_.end() - zoom_.begin();
     const QString moment = rests ? tr("Iteration %1").arg(one->iteration + 1)
                                  : tick(at_s, std::min(1.0, nice_step(std::max(seen_s, 1e-6) / 200)));
-    replay_->set_words(tr("%1: %2").arg(moment, traffic_words(network_->scene_model().traffic())));
+    replay_->set_words((out_of_sight ? tr("%1, out of sight: %2") : tr("%1: %2"))
+                           .arg(moment, traffic_words(network_->scene_model().traffic())));
     if (const auto* told = chosen_iteration(); told != nullptr && told->iteration != told_iteration_) {
         if (!replay_->is_playing())
             tell_iteration();
