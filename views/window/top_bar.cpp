@@ -198,7 +198,7 @@ void TopBar::set_launch(const QString& why_not, Launching launching) {
 /// Qt hands the keys of a button that goes pale to the next one, where a key pressed twice would do something else.
 void TopBar::enable(QPushButton& button, bool on) {
     if (button.isEnabled() == on) return;
-    const bool had_keys = button.hasFocus();
+    const bool had_keys = window()->focusWidget() == &button;
     button.setEnabled(on);
     if (had_keys && !on) setFocus();
 }
