@@ -54,6 +54,11 @@ void find_quickest(const std::vector<RankedRun>& runs, Ranking& ranking) {
 
 }  // namespace
 
+/// Two runs of one seed repeat each other, or were planned by hand.
+bool are_seeds(const RankedRun& a, const RankedRun& b) {
+    return a.experiment->seed != b.experiment->seed && a.info->planner == b.info->planner && alike_but_seed(a, b);
+}
+
 std::optional<Paces> paces(const std::vector<RankedRun>& runs) {
     if (runs.empty()) return {};
     Paces found;
@@ -132,24 +137,66 @@ std::optional<Soonest> find_soonest(const std::vector<JudgedRun>& runs) {
     return found;
 }
 
-/// `one` and those as good, unless that is all of them.
-std::vector<std::size_t> but_not_all(std::vector<std::size_t> as_good, std::size_t one, std::size_t runs) {
-    as_good.push_back(one);
-    std::sort(as_good.begin(), as_good.end());
-    return as_good.size() < runs ? as_good : std::vector<std::size_t>{};
+std::vector<RankedRun> ranked_of(const std::vector<JudgedRun>& runs) {
+    std::vector<RankedRun> ranked;
+    for (const auto& run : runs) ranked.push_back({run.info, run.experiment});
+    return ranked;
 }
 
-std::vector<std::size_t> best_of(const Judgement& verdict, const std::vector<JudgedRun>& runs) {
+bool is_among(std::size_t run, const std::vector<std::size_t>& some) {
+    return std::find(some.begin(), some.end(), run) != some.end();
+}
+
+/// With the other seeds of those that are best; nothing where that is all of them, or one of those seeds is no better
+/// than what it is held against. `values`: the less the better.
+std::vector<std::size_t> with_seeds(std::vector<std::size_t> best, const std::vector<RankedRun>& runs,
+                                    const std::vector<double>& values, bool tested = false) {
+    std::vector<std::size_t> seeds;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (!is_among(i, best) &&
+            std::any_of(best.begin(), best.end(), [&](std::size_t one) { return are_seeds(runs[one], runs[i]); }))
+            seeds.push_back(i);
+    best.insert(best.end(), seeds.begin(), seeds.end());
+    std::sort(best.begin(), best.end());
+    for (const std::size_t seed : seeds)
+        for (std::size_t other = 0; other < runs.size() && !tested; ++other)
+            if (!is_among(other, best) && values[other] <= values[seed]) return {};
+    return best.size() < runs.size() ? best : std::vector<std::size_t>{};
+}
+
+/// By seconds of each: the quickest, those as good, and the seeds of all of them.
+std::vector<std::size_t> best_by_time(const std::vector<double>& seconds, std::size_t quickest,
+                                      const std::vector<RankedRun>& runs) {
+    auto best = as_good_as(seconds, quickest);
+    best.push_back(quickest);
+    return best.size() < runs.size() ? with_seeds(std::move(best), runs, seconds) : std::vector<std::size_t>{};
+}
+
+std::vector<std::size_t> best_of(const Judgement& verdict, const std::vector<RankedRun>& runs) {
     if (const auto& soonest = verdict.soonest)
-        if (auto best = but_not_all(as_good_as(soonest->seconds, soonest->quickest), soonest->quickest, runs.size());
-            !best.empty())
-            return best;
+        if (auto best = best_by_time(soonest->seconds, soonest->quickest, runs); !best.empty()) return best;
     const auto& ranking = verdict.ranking;
-    if (!ranking.alike && !ranking.equal && !ranking.may_be_chance) return {ranking.best};
+    if (ranking.unequal) return {};
+    if (!ranking.alike && !ranking.equal && !ranking.may_be_chance) {
+        std::vector<double> values;
+        for (const auto& run : runs) values.push_back(ranked_value(ranking, *run.info));
+        if (auto best = with_seeds({ranking.best}, runs, values, ranking.p.has_value()); !best.empty()) return best;
+    }
     if (!verdict.paces) return {};
     std::vector<double> seconds;
     for (const auto& run : runs) seconds.push_back(*run.info->iteration_s);
-    return but_not_all(as_good_as(seconds, verdict.paces->quickest), verdict.paces->quickest, runs.size());
+    return best_by_time(seconds, verdict.paces->quickest, runs);
+}
+
+Undecided undecided_of(const Judgement& verdict, const std::vector<RankedRun>& runs) {
+    if (!verdict.best.empty()) return Undecided::no;
+    const auto repeats = [&](const RankedRun& run) {
+        return run.info->planner == runs.front().info->planner && alike_but_seed(runs.front(), run);
+    };
+    const auto is_seed = [&](const RankedRun& run) { return are_seeds(runs.front(), run); };
+    if (std::all_of(runs.begin(), runs.end(), repeats) && std::any_of(runs.begin(), runs.end(), is_seed))
+        return Undecided::only_seeds;
+    return verdict.ranking.unequal ? Undecided::unequal_work : Undecided::no;
 }
 
 }  // namespace
@@ -162,16 +209,16 @@ std::vector<std::size_t> as_good_as(const std::vector<double>& seconds, std::siz
 }
 
 std::optional<Judgement> judge(const std::vector<JudgedRun>& runs) {
-    std::vector<RankedRun> ranked;
-    for (const auto& run : runs) ranked.push_back({run.info, run.experiment});
+    const auto ranked = ranked_of(runs);
     const auto ranking = rank_runs(ranked);
     if (!ranking) return {};
-    Judgement verdict{*ranking, {}, {}, {}};
+    Judgement verdict{*ranking, {}, {}, {}, {}};
     if (ranking->by == Ranking::By::loss) {
         verdict.soonest = find_soonest(runs);
         verdict.paces = paces(ranked);
     }
-    verdict.best = best_of(verdict, runs);
+    verdict.best = best_of(verdict, ranked);
+    verdict.undecided = undecided_of(verdict, ranked);
     return verdict;
 }
 

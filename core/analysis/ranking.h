@@ -72,14 +72,26 @@ struct Soonest {
     std::size_t quickest = 0;
 };
 
+/// Whether the two are seeds of one experiment: all that differs between them is their seeds.
+bool are_seeds(const RankedRun& a, const RankedRun& b);
+
+/// Why no run is called best, where that is known.
+enum class Undecided {
+    no,
+    only_seeds,   ///< all that differs is the seed: whatever one of them does better, chance does
+    unequal_work  ///< a lower loss may come of more iterations alone, and who is soonest at one loss is not known
+};
+
 /// What is said of runs wherever they are compared.
 struct Judgement {
     Ranking ranking;
     std::optional<Soonest> soonest;  ///< absent: not ranked by loss, or readings are too far apart to tell
     std::optional<Paces> paces;      ///< absent: not ranked by loss, or none is quicker
     /// By the first of these that is sure and does not make all of them equal: who is soonest, who is lowest, who is
-    /// quickest; with those that are as good in three digits. Empty: nothing is sure.
+    /// quickest; with those that are as good in three digits, and with other seeds of those: none is sure that puts
+    /// one seed of an experiment before others and another behind them. Empty: nothing is sure.
     std::vector<std::size_t> best;
+    Undecided undecided = Undecided::no;
 };
 
 /// Runs that take as long as the quickest, but for less than is told.

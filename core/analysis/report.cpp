@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/analysis/chart_svg.h"
@@ -136,6 +138,7 @@ public:
         std::vector<Clock> clocks;
         for (const auto& one : experiments_) clocks.push_back(one.execution.clock);
         clock_ = run_clock(clocks);
+        find_parameters();
     }
 
     std::string text() {
@@ -178,8 +181,91 @@ private:
         add("<table>\n");
         row(head, "th");
     }
-    static std::string name_of(const ReportRun& run) {
-        return fmt::format("Run {}, {}", run.info.id, run.info.planner);
+    /// Which parameters differ between the runs whose experiments can be read.
+    void find_parameters() {
+        std::vector<Json> documents;
+        std::vector<const Plan*> plans;
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            auto document = comparable_document(runs_[i].experiment_json, experiments_[i]);
+            if (!document.is_object()) continue;
+            documents.push_back(std::move(document));
+            plans.push_back(&runs_[i].plan);
+            read_.push_back(i);
+        }
+        parameters_ = differing_parameters(documents, plans);
+        // A description is as long as the page; what runs are called stands above.
+        std::erase_if(parameters_,
+                      [](const auto& one) { return one.pointer == "/description" || one.pointer == "/name"; });
+    }
+    /// `one` of the runs whose experiments can be read.
+    std::string value_in(const ParameterDifference& parameter, std::size_t one) const {
+        const auto& value = parameter.values[one];
+        return is_unused(parameter, one, runs_[read_[one]].plan) ? without_it
+               : value                                           ? value_words(Json::parse(*value))
+                                                                 : "none";
+    }
+
+    /// What it was trained with: no skip ratio where nothing was skipped.
+    std::string told_value(const ParameterDifference& parameter, std::size_t one) const {
+        return is_unused(parameter, one, runs_[read_[one]].plan) ? "0" : value_in(parameter, one);
+    }
+    bool tells_apart(const ParameterDifference& parameter) const {
+        for (std::size_t one = 1; one < read_.size(); ++one)
+            if (told_value(parameter, one) != told_value(parameter, 0)) return true;
+        return false;
+    }
+
+    /// "Run 1, skip ratio 0.33, seed 1": what tells it from the others, in short words; else who planned it.
+    std::string name_of(const ReportRun& run) const {
+        constexpr std::size_t most_named = 3, most_letters = 24;
+        const auto place = static_cast<std::size_t>(&run - runs_.data());
+        const auto found = std::find(read_.begin(), read_.end(), place);
+        std::string words = fmt::format("Run {}", run.info.id);
+        std::size_t named = 0;
+        for (std::size_t k = 0; k < parameters_.size() && found != read_.end() && named < most_named; ++k) {
+            const auto value = told_value(parameters_[k], static_cast<std::size_t>(found - read_.begin()));
+            if (value.size() > most_letters || !tells_apart(parameters_[k])) continue;
+            words += ", " + in_sentence(parameters_[k]) + ' ' + value;
+            ++named;
+        }
+        return named > 0 ? words : words + ", " + run.info.planner;
+    }
+    static std::string in_sentence(const ParameterDifference& parameter) {
+        auto words = parameter_words(parameter.pointer);
+        words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+        return words;
+    }
+
+    /// " Only they have skip ratio 0.33 instead of 0.": what all of some runs have and no other has.
+    std::string shared_words(const std::vector<std::size_t>& some) const {
+        constexpr std::size_t most_named = 3;
+        std::vector<std::string> named;
+        for (const auto& parameter : parameters_) {
+            std::set<std::string> theirs, others;
+            for (std::size_t one = 0; one < read_.size(); ++one) {
+                const bool is_one = std::find(some.begin(), some.end(), read_[one]) != some.end();
+                (is_one ? theirs : others).insert(told_value(parameter, one));
+            }
+            if (theirs.size() != 1 || others.empty() || others.contains(*theirs.begin())) continue;
+            named.push_back(
+                fmt::format("{} {} instead of {}", in_sentence(parameter), *theirs.begin(), fmt::join(others, " or ")));
+        }
+        if (named.empty()) return {};
+        const std::size_t more = named.size() > most_named ? named.size() - most_named : 0;
+        named.resize(named.size() - more);
+        return fmt::format(" Only {} {}{}.", some.size() == 1 ? "it has" : "they have", fmt::join(named, ", "),
+                           more > 0 ? fmt::format(" and {} more", more) : "");
+    }
+
+    /// Why no run is called best.
+    std::string undecided_words(Undecided why) const {
+        if (why == Undecided::only_seeds) return "Only the seed differs: what tells these runs apart is chance.";
+        if (why != Undecided::unequal_work) return {};
+        std::string words = "The runs did unequal work:";
+        for (const auto& run : runs_)
+            words += fmt::format("{} run {} did {} iterations", &run == &runs_.front() ? "" : ",", run.info.id,
+                                 run.info.iterations_done);
+        return words + '.';
     }
 
     /// Which runs are best, as the window has it; then who is soonest, lowest and quickest, and whether that may be
@@ -191,7 +277,11 @@ private:
                               runs_[i].iteration ? &*runs_[i].iteration : nullptr});
         const auto verdict = judge(judged);
         if (!verdict) return;
-        if (!verdict->best.empty()) add("<p><strong>{}</strong></p>\n", best_words(verdict->best, runs_));
+        if (!verdict->best.empty())
+            add("<p><strong>{}</strong>{}</p>\n", best_words(verdict->best, runs_),
+                escaped(shared_words(verdict->best)));
+        else if (const auto why = undecided_words(verdict->undecided); !why.empty())
+            add("<p><strong>{}</strong></p>\n", escaped(why));
         if (verdict->soonest) add("<p>{}</p>\n", escaped(soonest_words(*verdict->soonest)));
         add("<p>{}</p>\n", escaped(lowest_words(verdict->ranking)));
     }
@@ -287,36 +377,18 @@ private:
     void differences() {
         if (runs_.size() < 2) return;
         add("<h2>What was different</h2>\n");
-        std::vector<Json> documents;
-        std::vector<const Plan*> plans;
-        std::vector<std::size_t> read;  // which runs' they are
-        for (std::size_t i = 0; i < runs_.size(); ++i) {
-            auto document = comparable_document(runs_[i].experiment_json, experiments_[i]);
-            if (!document.is_object()) {
+        for (std::size_t i = 0; i < runs_.size(); ++i)
+            if (std::find(read_.begin(), read_.end(), i) == read_.end())
                 add("<p>Run {} is left out: its experiment cannot be read.</p>\n", runs_[i].info.id);
-                continue;
-            }
-            documents.push_back(std::move(document));
-            plans.push_back(&runs_[i].plan);
-            read.push_back(i);
-        }
-        auto rows = differing_parameters(documents, plans);
-        // A description is as long as the page; what runs are called stands above.
-        std::erase_if(rows, [](const auto& one) { return one.pointer == "/description" || one.pointer == "/name"; });
-        if (rows.empty()) {
-            if (read.size() > 1) add("<p>Nothing: the experiments are the same.</p>\n");
+        if (parameters_.empty()) {
+            if (read_.size() > 1) add("<p>Nothing: the experiments are the same.</p>\n");
             return;
         }
         begin_table("Parameter");
-        for (const auto& one : rows) {
+        for (const auto& one : parameters_) {
             Cells cells(1 + runs_.size(), std::string{no_number});
             cells[0] = parameter_words(one.pointer);
-            for (std::size_t i = 0; i < read.size(); ++i) {
-                const auto& value = one.values[i];
-                cells[1 + read[i]] = is_unused(one, i, *plans[i]) ? without_it
-                                     : value                      ? value_words(Json::parse(*value))
-                                                                  : "none";
-            }
+            for (std::size_t i = 0; i < read_.size(); ++i) cells[1 + read_[i]] = value_in(one, i);
             row(cells);
         }
         add("</table>\n");
@@ -338,7 +410,9 @@ private:
     /// Against the baseline's, with whether it is better.
     void change(const Figure& figure, std::size_t run, bool judged) {
         const auto words = escaped(unbroken("(" + format_change(*figure.ratios[run]) + ")"));
-        if (!judged || !tells(figure, run)) return add(" {}", words);
+        const bool is_seed =
+            are_seeds({&runs_.front().info, &experiments_.front()}, {&runs_[run].info, &experiments_[run]});
+        if (!judged || is_seed || !tells(figure, run)) return add(" {}", words);
         const bool is_less = *figure.values[run] < *figure.values.front();
         const bool is_better = is_less == (figure.better == Better::smaller);
         marks_ = true;
@@ -452,7 +526,8 @@ private:
                                  {.title = fmt::format("{}: run {}, iteration {}", run.info.name, run.info.id,
                                                        run.spans.front().iteration + 1),
                                   .clock = run_clock({experiments_[i].execution.clock}),
-                                  .extent_s = extent_s}) +
+                                  .extent_s = extent_s,
+                                  .lettering = options_.lettering}) +
                     "</figure>\n";
         }
     }
@@ -490,7 +565,9 @@ private:
     bool marks_ = false;  ///< something is better or worse
     const std::vector<ReportRun>& runs_;
     const ReportOptions& options_;
-    std::vector<Experiment> experiments_;  ///< of the runs
+    std::vector<Experiment> experiments_;          ///< of the runs
+    std::vector<ParameterDifference> parameters_;  ///< that differ; values of those that were read
+    std::vector<std::size_t> read_;                ///< runs whose experiments can be
     std::string out_;
 };
 

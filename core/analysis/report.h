@@ -30,6 +30,7 @@ struct ReportOptions {
     std::string title, question;
     WorkAxis x = WorkAxis::network_time;  ///< over which losses are drawn and compared
     std::string program;                  ///< what has written it: "skippipe 0.3"
+    double lettering = 1;                 ///< of timelines, times as large as usual
 };
 
 /// From the record: with the spans of the first iteration that has any where a timeline is wanted.

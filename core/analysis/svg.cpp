@@ -15,6 +15,7 @@ namespace {
 
 constexpr double lane_px = 28, box_px = 18, margin_px = 16, top_px = 56, label_px = 148, axis_px = 40,
                  legend_row_px = 20;
+constexpr int line_letters = 17, box_letters = 14;  ///< the largest that have room
 
 struct Rgb {
     double r = 0, g = 0, b = 0;
@@ -44,12 +45,12 @@ std::string_view ink_on(std::string_view hex) {
     return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.19 ? palette::text : palette::surface;
 }
 
-/// At most 17 characters: what fits beside a lane. Cuts between code points.
-std::string shortened(const std::string& name) {
+/// At most so many characters: what fits beside a lane. Cuts between code points.
+std::string shortened(const std::string& name, std::size_t most) {
     std::size_t at = 0, cut = 0, count = 0;
     for (; at < name.size(); ++at)
-        if ((static_cast<unsigned char>(name[at]) & 0xC0) != 0x80 && ++count == 17) cut = at;
-    return count <= 17 ? name : name.substr(0, cut) + "\xE2\x80\xA6";
+        if ((static_cast<unsigned char>(name[at]) & 0xC0) != 0x80 && ++count == most) cut = at;
+    return count <= most ? name : name.substr(0, cut) + "\xE2\x80\xA6";
 }
 
 /// One hue a stage: forward plain, backward a step darker, loss and weight gradient lighter.
@@ -109,7 +110,8 @@ private:
     double x(double seconds) const { return label_px + (extent_s_ > 0 ? seconds / extent_s_ : 0) * chart_px(); }
     double y(int node) const { return top_px + lane_px * lane_of_[static_cast<std::size_t>(node)]; }
     double bottom_px() const { return top_px + lane_px * static_cast<double>(lanes_.size()); }
-    int legend_columns() const { return std::max(1, static_cast<int>((width_px_ - 2 * margin_px) / 90)); }
+    double legend_px() const { return 90 * options_.lettering; }
+    int legend_columns() const { return std::max(1, static_cast<int>((width_px_ - 2 * margin_px) / legend_px())); }
     int stage_rows() const { return (static_cast<int>(plan_.stages.size()) + legend_columns() - 1) / legend_columns(); }
     int legend_rows() const { return stage_rows() + (has_reductions() ? 3 : 2); }
     bool has_reductions() const {
@@ -120,6 +122,11 @@ private:
     template <class... Values>
     void add(fmt::format_string<Values...> text, Values&&... values) {
         fmt::format_to(std::back_inserter(out_), text, std::forward<Values>(values)...);
+    }
+    double legend_row() const { return legend_row_px + (options_.lettering > 1 ? 4 : 0); }
+    /// `most` is as large as words of that size may become.
+    int letters(int size, int most) const {
+        return std::min(static_cast<int>(std::lround(size * options_.lettering)), most);
     }
     void words(double x_px, double y_px, int size, std::string_view colour, const char* anchor,
                const std::string& text) {
@@ -132,7 +139,7 @@ private:
     }
 
     void head() {
-        const double height_px = bottom_px() + axis_px + legend_row_px * legend_rows() + margin_px;
+        const double height_px = bottom_px() + axis_px + legend_row() * legend_rows() + margin_px;
         add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
             "{1:.0f}\" "
             "font-family=\"system-ui, sans-serif\" role=\"img\">\n",
@@ -143,8 +150,8 @@ private:
             "patternTransform=\"rotate(45)\">"
             "<rect width=\"2\" height=\"6\" fill=\"#FFFFFF\" fill-opacity=\"0.45\"/></pattern></defs>\n");
         rectangle(0, 0, width_px_, height_px, palette::surface);
-        words(margin_px, 26, 16, palette::text, "start", title);
-        words(margin_px, 44, 11, palette::faint_text, "start",
+        words(margin_px, 26, letters(16, 22), palette::text, "start", title);
+        words(margin_px, options_.lettering > 1 ? 47 : 44, letters(11, line_letters), palette::faint_text, "start",
               fmt::format("{} {}", time_title(options_.clock), format_seconds(end_s_)));
     }
 
@@ -152,9 +159,10 @@ private:
         const auto stages = stage_of_nodes(plan_, problem_.nodes());
         for (const int node : lanes_) {
             const auto index = static_cast<std::size_t>(node);
-            words(label_px - 30, y(node) + 19, 11, palette::text, "end", shortened(problem_.node_ids[index]));
+            words(label_px - 30, y(node) + 19, letters(11, line_letters), palette::text, "end",
+                  shortened(problem_.node_ids[index], static_cast<std::size_t>(17 / options_.lettering)));
             swatch(label_px - 24, y(node) + 6, stages[index], 0);
-            words(label_px - 15, y(node) + 19, 11, ink_on(stage_colour(stages[index])), "middle",
+            words(label_px - 15, y(node) + 19, letters(11, box_letters), ink_on(stage_colour(stages[index])), "middle",
                   std::to_string(stages[index]));
             rectangle(label_px, y(node) + 6, chart_px(), box_px, palette::pale);
         }
@@ -183,8 +191,9 @@ private:
         if (work && hatched(stage)) rectangle(left, top, width, height, "url(#hatch)");
         if (work && width > 1.5) rectangle(left + width - 0.5, top, 0.5, height, palette::surface);
         if (const auto number = std::to_string(span.microbatch);
-            work && span.microbatch >= 0 && width >= 7.0 * static_cast<double>(number.size()) + 2)
-            words(left + width / 2, top + 13, 11, ink_on(fill), "middle", number);
+            work && span.microbatch >= 0 &&
+            width >= 7.0 / 11 * letters(11, box_letters) * static_cast<double>(number.size()) + 2)
+            words(left + width / 2, top + 13, letters(11, box_letters), ink_on(fill), "middle", number);
         add("</g>\n");
     }
 
@@ -211,31 +220,32 @@ private:
         const double at = bottom_px() + 4;
         rectangle(label_px, at, chart_px(), 1, palette::faint_text);
         if (!(extent_s_ > 0)) return;
-        const double step = round_step(extent_s_, std::max(2.0, chart_px() / 90));
+        const double step = round_step(extent_s_, std::max(2.0, chart_px() / legend_px()));
         for (int i = 0; i * step <= extent_s_ * (1 + 1e-9); ++i) {
             rectangle(x(i * step), at, 1, 5, palette::faint_text);
-            words(x(i * step), at + 18, 11, palette::faint_text, "middle",
+            words(x(i * step), at + 18, letters(11, line_letters), palette::faint_text, "middle",
                   fmt::format("{}", std::round(i * step * 1e9) / 1e9));
         }
-        words(label_px - 30, at + 18, 11, palette::faint_text, "end", "seconds");
+        words(label_px - 30, at + 18, letters(11, line_letters), palette::faint_text, "end", "seconds");
     }
 
     void legend() {
         double at = bottom_px() + axis_px;
         for (int stage = 0; stage < static_cast<int>(plan_.stages.size()); ++stage) {
-            const double left = margin_px + 90 * (stage % legend_columns());
-            const double top = at + legend_row_px * (stage / legend_columns());
+            const double left = margin_px + legend_px() * (stage % legend_columns());
+            const double top = at + legend_row() * (stage / legend_columns());
             swatch(left, top, stage, 0);
-            words(left + 24, top + 13, 11, palette::text, "start", fmt::format("Stage {}", stage));
+            words(left + 24, top + 13, letters(11, line_letters), palette::text, "start",
+                  fmt::format("Stage {}", stage));
         }
-        at += legend_row_px * stage_rows();
-        words(margin_px, at + 13, 11, palette::faint_text, "start",
+        at += legend_row() * stage_rows();
+        words(margin_px, at + 13, letters(11, line_letters), palette::faint_text, "start",
               "Plain: forward. Darker: backward. Lighter: loss, weight gradient.");
-        words(margin_px, at + legend_row_px + 9, 11, palette::faint_text, "start",
+        words(margin_px, at + legend_row() + 9, letters(11, line_letters), palette::faint_text, "start",
               "Pale: idle. Grey, half height: all-reduce, optimizer. Thin lines: transfers.");
         if (!has_reductions()) return;
-        rectangle(margin_px, at + 2 * legend_row_px + 4, 18, 2, palette::reduction);
-        words(margin_px + 24, at + 2 * legend_row_px + 9, 11, palette::faint_text, "start",
+        rectangle(margin_px, at + 2 * legend_row() + 4, 18, 2, palette::reduction);
+        words(margin_px + 24, at + 2 * legend_row() + 9, letters(11, line_letters), palette::faint_text, "start",
               "Transfers of reductions: parts and sums of gradients");
     }
 

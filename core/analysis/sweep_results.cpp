@@ -132,6 +132,7 @@ std::vector<SweepRow> rows_to_come(const std::vector<SweepPoint>& points) {
 std::vector<SweepRow> sweep_rows(Reader& reader, const std::vector<SweepPoint>& points,
                                  const std::vector<SweepState>& states) {
     return rows_of(points, [&](std::size_t i, SweepRow& row) {
+        if (states[i].taken) row.taken.push_back(states[i].run);
         const auto run = states[i].done ? reader.run(states[i].run) : std::nullopt;
         if (!run) return;
         ++row.done;

@@ -32,7 +32,8 @@ struct SweepRow {
     std::vector<double> money;                     ///< of the whole run, where its experiment has prices
     std::vector<double> machine_s;
     std::size_t points = 0, done = 0;
-    std::vector<RunId> runs;  ///< that are done
+    std::vector<RunId> runs;        ///< that are done
+    std::vector<RunId> taken = {};  ///< that are under way
 };
 
 /// The fields that vary, the seed left out.

@@ -241,6 +241,30 @@ private Q_SLOTS:
         QVERIFY(!judge({runs[0]}));
     }
 
+    /// A seed wins nothing over another one, and more iterations nothing over fewer.
+    void seeds_and_unequal_work_are_no_verdict() {
+        std::vector<RunInfo> infos{info(2.0, 2), info(2.5, 2.1), info(2.9, 4), info(3.0, 4.1)};
+        std::vector<Experiment> experiments(4);
+        experiments[1].seed = experiments[3].seed = 2;
+        experiments[0].pipeline.skip_ratio = experiments[1].pipeline.skip_ratio = 0.33;
+        const std::vector<Metric> none;
+        const auto judged = [&](const std::vector<std::size_t>& which) {
+            std::vector<JudgedRun> runs;
+            for (const auto r : which) runs.push_back({&infos[r], &experiments[r], &none, nullptr});
+            return *judge(runs);
+        };
+        QVERIFY(judged({0, 1}).best.empty() && judged({0, 1}).undecided == Undecided::only_seeds);
+        QCOMPARE(judged({0, 1, 2}).best, (std::vector<std::size_t>{0, 1}));
+        QCOMPARE(judged({3, 0, 2, 1}).best, (std::vector<std::size_t>{1, 3}));
+        infos[1].last_validation_loss = 2.95;  // of two seeds one is before a run, the other behind it: by pace then
+        QCOMPARE(judged({0, 1, 2}).best, (std::vector<std::size_t>{0, 1}));
+        infos[1].iteration_s = 5;
+        QVERIFY(judged({0, 1, 2}).best.empty() && judged({0, 1, 2}).undecided == Undecided::no);
+        infos[2].iterations_done = 16;
+        infos[2].last_validation_loss = 1;
+        QVERIFY(judged({0, 2}).best.empty() && judged({0, 2}).undecided == Undecided::unequal_work);
+    }
+
     /// Seconds are called by the clock that runs counted by, in tables, axes and timelines alike.
     void a_report_calls_times_by_their_clock() {
         auto one = report_run(1, "one", 0), other = report_run(9, "nine", 0.25);
@@ -264,7 +288,7 @@ private Q_SLOTS:
         for (const char* part :
              {"<title>A &amp; B</title>", "Is it &lt;worth&gt; it?", "&lt;one&gt;", "Skip ratio", "Run 9</th>",
               "Run 1 (baseline)", "waiting for memory", "How to repeat", "Iteration, network time",
-              "skippipe run run-1.json", "stroke-dasharray", "Run 9 is best"})
+              "skippipe run run-1.json", "stroke-dasharray", "<strong>Run 9 is best.</strong></p>", ">Run 9, gpipe<"})
             QVERIFY2(text.find(part) != std::string::npos, part);
         for (const char* outside : {"<one>", "<script", "src=", "href=", "url(http"})
             QVERIFY2(text.find(outside) == std::string::npos, outside);
@@ -282,6 +306,18 @@ private Q_SLOTS:
         QVERIFY(alone.find("<td>Note</td><td>warm</td>") != std::string::npos);
         QVERIFY(alone.find("<td>2026-11-28 06:56\xC2\xA0UTC</td>") != std::string::npos);
         QVERIFY(alone.find("What was different") == std::string::npos);
+        auto slow = report_run(1, "one", 0), quick = report_run(9, "nine", 0);
+        slow.experiment_json = R"({"training": {"learning_rate": 0.01}})";
+        quick.experiment_json = R"({"training": {"learning_rate": 0.02}})";
+        quick.info.iteration_s = 5;
+        const auto apart = report_html({slow, quick}, {.title = "Told apart"});
+        for (const char* part : {"<strong>Run 9 is best.</strong> Only it has learning rate 0.02 instead of 0.01.",
+                                 ">Run 9, learning rate 0.02<"})
+            QVERIFY2(apart.find(part) != std::string::npos, part);
+        quick.experiment_json = R"({"seed": 2, "training": {"learning_rate": 0.01}})";
+        const auto seeds = report_html({slow, quick}, {.title = "Two seeds"});
+        QVERIFY(seeds.find("Only the seed differs") != std::string::npos);
+        QVERIFY(seeds.find(" is best") == std::string::npos && seeds.find("class=\"better\"") == std::string::npos);
         const auto nothing = report_html({{.info = {.id = 3}}}, {.title = "Nothing yet"});
         QCOMPARE(count_of(nothing, "<svg"), 0U);
         const auto unread = report_html({report_run(1, "one", 0), {.info = {.id = 3}}, report_run(9, "nine", 0.25)},

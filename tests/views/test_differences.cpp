@@ -174,8 +174,8 @@ private Q_SLOTS:
                  qPrintable(answered(runs)));
         all[1].info.iteration_s = 2;
         for (auto& metric : all[1].metrics) metric.network_s *= 2;
-        QVERIFY2(answered(runs).startsWith("Run 1 is best. Soonest"), qPrintable(answered(runs)));
-        QVERIFY2(!answered(runs).contains("Only"), "run 2 has the same skip ratio, others the same seed");
+        QVERIFY2(answered(runs).startsWith("Runs 1 and 2 are best. Soonest"), qPrintable(answered(runs)));
+        QVERIFY2(answered(runs).endsWith("Only they have skip ratio 0.33 instead of 0"), "another seed is no reason");
         QVERIFY2(answered({&all[0], &all[3]})
                      .endsWith("Only it has skip ratio 0.33 instead of 0, planner "
                                "skippipe-joint instead of gpipe"),
@@ -364,6 +364,40 @@ private Q_SLOTS:
         all[1].experiment.model.width *= 4;
         QVERIFY(answered({&all[0], &all[1], &all[2]}).isEmpty());
         QVERIFY(said({&all[0], &all[1], &all[2]}).startsWith("Not the same work"));
+    }
+
+    /// Seeds of one experiment are neither better nor worse than each other; runs of unequal work are led to where
+    /// equal work is compared.
+    void seeds_and_unequal_work_decide_nothing() {
+        std::vector<RunData> all(3);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            all[i].info.id = static_cast<RunId>(i + 1);
+            all[i].info.iteration_s = i == 1 ? 1.05 : 1;
+            all[i].info.last_validation_loss = i == 1 ? 2.5 : 2;
+            all[i].info.iterations_done = 4;
+            all[i].experiment.seed = i == 1 ? 2 : 1;
+        }
+        all[2].experiment.pipeline.skip_ratio = 0.33;
+        all[2].info.iteration_s = 0.5;
+        QCOMPARE(answered({&all[0], &all[1]}), QString("Only the seed differs. What tells these runs apart is chance"));
+        const auto rows = differences({&all[0], &all[1], &all[2]});
+        const auto row = [&](const QString& name) {
+            return *std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.name == name; });
+        };
+        for (const char* name : {"Iteration, network time", "Last validation loss"})
+            QVERIFY2(row(name).verdicts[1] == Verdict::none && !row(name).deltas[1].isEmpty(), name);
+        QVERIFY(row("Iteration, network time").verdicts[2] == Verdict::better);
+        QCOMPARE(row("Iteration, network time").best, 2);
+        all[2].info.iteration_s = 1.5;
+        for (const auto& one : differences({&all[0], &all[1], &all[2]}))
+            if (one.name == "Iteration, network time") QCOMPARE(one.best, -1);  // a seed's of two
+        all[2].info.iterations_done = 16;
+        all[2].info.last_validation_loss = 1;
+        const auto unequal = headlines({&all[0], &all[1], &all[2]}).answer;
+        QVERIFY(unequal && unequal->asks_for_race && unequal->best.empty());
+        QCOMPARE(plain(to_text(*unequal)),
+                 QString("The runs did unequal work. Run 3 did 16 iterations, runs 1, 2 did 4. What each takes to one "
+                         "loss says which is better"));
     }
 
     /// Runs of other models are no better or worse, whatever their losses.

@@ -204,8 +204,14 @@ private Q_SLOTS:
         QCOMPARE(runs_told({run, other, namesake}), told);
         RunInfo tagged = run;
         tagged.tags = {star_tag, "slow"};
-        QCOMPARE(runs_told({tagged}).front(), QString("slow, skip 0.333, seed 7, gpipe"));
+        QCOMPARE(runs_told({tagged}).front(), QString("skip 0.333, seed 7, gpipe"));
         RunTable table;
+        tagged.note = "warm";
+        table.set_runs({tagged});
+        QCOMPARE(table.index(0, RunTable::name).data(RunTable::chips_role).toStringList(),
+                 (QStringList{QString::fromUtf8("✎"), "slow"}));
+        QVERIFY(table.index(0, RunTable::name).data(Qt::ToolTipRole).toString().contains("Tags: slow"));
+        QCOMPARE(table.index(0, RunTable::tags).data().toString(), QString("slow"));
         const auto says = [&](int row) {
             return table.index(row, RunTable::name).data(RunTable::told_role).toString();
         };
@@ -596,10 +602,81 @@ private Q_SLOTS:
             return runs;
         };
         QCOMPARE(marked(), std::vector<RunId>{third});
+        // The pinned one keeps its mark; what stands in for it has a hollow one.
+        const auto hollow = [&] {
+            std::vector<RunId> runs;
+            const auto* model = list.view().model();
+            for (int row = 0; row < model->rowCount(); ++row)
+                if (model->index(row, RunTable::number).data().toString().startsWith(QString::fromUtf8("◇")))
+                    runs.push_back(model->index(row, 0).data(RunTable::run_role).toLongLong());
+            return runs;
+        };
         list.select({first_, second_});
-        QCOMPARE(marked(), std::vector<RunId>{first_});
+        QCOMPARE(marked(), std::vector<RunId>{third});
+        QCOMPARE(hollow(), std::vector<RunId>{first_});
         list.select({first_, third});
         QCOMPARE(marked(), std::vector<RunId>{third});
+        QVERIFY(hollow().empty());
+        // Whichever row is pointed at can be the baseline.
+        list.resize(470, 500);
+        list.show();
+        const auto choose = [&](RunId id, const QString& words) {
+            const auto* model = list.view().model();
+            for (int row = 0; row < model->rowCount(); ++row)
+                if (model->index(row, 0).data(RunTable::run_role).toLongLong() == id)
+                    Q_EMIT list.view().customContextMenuRequested(
+                        list.view().visualRect(model->index(row, RunTable::name)).center());
+            auto* menu = list.view().findChild<QMenu*>("run_menu");
+            QAction* action = menu == nullptr ? nullptr : menu->actions().front();
+            const bool is_it = action != nullptr && action->text() == words;
+            if (is_it) action->trigger();
+            delete menu;
+            return is_it;
+        };
+        QVERIFY(choose(second_, QString("Run %1 as baseline").arg(second_)));
+        QCOMPARE(list.baseline(), second_);
+        QVERIFY(choose(second_, "No baseline"));
+        QCOMPARE(list.baseline(), 0);
+    }
+
+    /// Escape empties the filter; after a deletion what stands below is selected, of the last one what is above.
+    void keys_go_on_where_they_are() {
+        RunId third = 0;
+        {
+            Recorder recorder(file_);
+            third = record_run(recorder, "third");
+        }
+        RunFeed feed(file_);
+        RunList list(feed);
+        list.resize(470, 500);
+        list.show();
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(third) != nullptr, patient_ms);
+        auto* field = list.findChild<QLineEdit*>("run_filter");
+        QTest::keyClicks(field, "nowhere");
+        QTest::keyClick(field, Qt::Key_Escape);
+        QVERIFY(field->text().isEmpty());
+        QCOMPARE(list.view().model()->rowCount(), 3);
+        list.select({second_});
+        QTest::keyClick(&list.view(), Qt::Key_Delete);
+        QCOMPARE(list.selected(), std::vector<RunId>{first_});
+        QTest::keyClick(&list.view(), Qt::Key_Delete);
+        QCOMPARE(list.selected(), std::vector<RunId>{third});
+    }
+
+    /// The star and the archive have marks and commands of their own: the field of tags leaves them as they are.
+    void the_field_of_tags_has_no_star() {
+        RunFeed feed(file_);
+        RunList list(feed);
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_) != nullptr, patient_ms);
+        feed.set_tags(first_, {"slow", star_tag});
+        QTRY_VERIFY_WITH_TIMEOUT(feed.run(first_)->tags.size() == 2, patient_ms);
+        list.select({first_});
+        QTRY_COMPARE(list.tags().text(), QString("slow"));
+        QTest::keyClicks(&list.tags(), ", warm");
+        QTest::keyClick(&list.tags(), Qt::Key_Return);
+        QTRY_COMPARE_WITH_TIMEOUT(Reader(file_).run(first_)->tags, (std::vector<std::string>{"slow", star_tag, "warm"}),
+                                  patient_ms);
+        QTRY_COMPARE(list.tags().text(), QString("slow, warm"));
     }
 
     void an_eye_hides_a_run_and_leaves_the_selection() {
@@ -618,7 +695,7 @@ private Q_SLOTS:
         QVERIFY(!list.marks().hides(second_));
         // What the other is held against has a mark of its own, pinned or not.
         const auto has_mark = [&](int row) {
-            return model->index(row, RunTable::number).data().toString().startsWith(QString::fromUtf8("◆"));
+            return model->index(row, RunTable::number).data().toString().startsWith(QString::fromUtf8("◇"));
         };
         QVERIFY(has_mark(1) && !has_mark(0));
         list.select({second_});

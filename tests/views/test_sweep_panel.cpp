@@ -14,6 +14,7 @@
 #include "plugins/planners/all.h"
 #include "tests/views/window_experiments.h"
 #include "views/compare/worth_panel.h"
+#include "views/curves/plot.h"
 #include "views/plan/plan_service.h"
 #include "views/theme/theme.h"
 #include "views/window/main_window.h"
@@ -86,6 +87,37 @@ private Q_SLOTS:
         without[1].iteration_s.clear();
         lines.set_look(look_of({"a", "b"}, without));
         QVERIFY(lines.places(1).isEmpty() && !lines.places(0).isEmpty());
+        without[1].done = without[2].done = 0;
+        const auto alone = look_of({"a", "b"}, without);
+        QVERIFY2(std::count(alone.is_front.begin(), alone.is_front.end(), true) == 0, "one setting trades nothing");
+    }
+
+    /// The form is there again in the next window, and with it the rows of what was trained.
+    void the_form_is_kept() {
+        QTemporaryDir folder;
+        const QString settings = folder.filePath("settings.ini");
+        const auto open = [&] {
+            auto window = std::make_unique<MainWindow>(planners_, folder.filePath("record.sqlite").toStdString());
+            window->remember_in(settings);
+            window->document().start_new(three_linked_nodes());
+            return window;
+        };
+        SweepSetup made;
+        {
+            const auto window = open();
+            auto& form = window->compare_page().sweep().form();
+            form.add_axis("pipeline.skip_ratio", "0, 0.25");
+            form.add_axis("training.learning_rate", "1e-3, 1e-2");
+            type(named<QSpinBox>(form, "sweep_seeds"), "2");
+            type(named<QSpinBox>(form, "sweep_iterations"), "4");
+            made = form.setup();
+            QCOMPARE(made.axes.size(), 2U);
+            window->close();
+        }
+        const auto window = open();
+        QVERIFY(window->compare_page().sweep().form().setup() == made);
+        window->compare_page().sweep().form().restore({"how=9", "nonsense", "seeds=x"});
+        QCOMPARE(window->compare_page().sweep().form().setup().draws, 0);
     }
 
     void a_sweep_is_made_cancelled_and_gone_on_with() {
@@ -140,7 +172,8 @@ private Q_SLOTS:
         QTRY_VERIFY(panel.start_button().isEnabled());
         QTest::mouseClick(&panel.start_button(), Qt::LeftButton);
         const auto* left = named<QLabel>(panel, "sweep_left");
-        QTRY_VERIFY_WITH_TIMEOUT(left->text().startsWith("about") && left->text().endsWith("left"), 120'000);
+        // In steps of 10 s: these runs are short.
+        QTRY_VERIFY_WITH_TIMEOUT(left->text().startsWith("less than 10") && left->text().endsWith("left"), 120'000);
         QTRY_VERIFY_WITH_TIMEOUT(!window.sweeper().is_running(), 300'000);
         QTRY_COMPARE(left->text(), QString());
         QTRY_VERIFY2(panel.words().text().endsWith("all are done"), qPrintable(panel.words().text()));
@@ -165,6 +198,10 @@ private Q_SLOTS:
         QCOMPARE(chosen, second);
         for (const RunId run : chosen)
             QTRY_VERIFY(window.feed().data(run) && window.feed().data(run)->experiment.pipeline.skip_ratio > 0.3);
+        // Ctrl adds the runs of another row.
+        QTest::mouseClick(panel.table().viewport(), Qt::LeftButton, Qt::ControlModifier,
+                          panel.table().visualItemRect(panel.table().item(0, 0)).center());
+        QCOMPARE(window.compare_page().list().selected().size(), 6U);
     }
 
     /// Four runs that lose a nat in 1,000 tokens, at skip ratio 0 and 0.33: time of the drawn network follows from its
@@ -243,7 +280,11 @@ private Q_SLOTS:
             panel.finding().text().contains("worth it? Nobody knows yet: of skip ratio 0, the loss was read 2 times"),
             qPrintable(panel.finding().text()));
         QVERIFY2(panel.table().isColumnHidden(2), "a column without any p");
-        QVERIFY(panel.table().item(0, 3)->text() == "not measured" && panel.table().item(1, 1)->text().isEmpty());
+        QVERIFY2(panel.findChild<QCustomPlot*>()->isHidden(), "axes of nothing");
+        QSignalSpy sweep(&panel, &WorthPanel::sweep_requested);
+        panel.findChild<QPushButton*>("worth_sweep")->click();
+        QCOMPARE(sweep.count(), 1);
+        QVERIFY(panel.table().item(0, 3)->text() == "read too seldom" && panel.table().item(1, 1)->text().isEmpty());
         panel.show_runs({});
         QVERIFY(panel.table().isHidden() && panel.worths().rows.empty());
     }

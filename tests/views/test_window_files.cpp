@@ -377,6 +377,20 @@ private Q_SLOTS:
         QVERIFY(pages(page(150, true)) > 1);
         QCOMPARE(pages(page(3000, true)), pages(page(3000, false)));  // all of it, also where a figure came
         QVERIFY(pages(page(3000, false)) > 30);
+        // A table that would be cut goes to the next page with its heading; all that follows is still there.
+        const auto with_table = [&](int lines, int rows) {
+            QString text = "<html><body>";
+            for (int i = 0; i < lines; ++i) text += "<p>line</p>";
+            text += "<h2>Head</h2><table><tr><th>a</th></tr>";
+            for (int i = 0; i < rows; ++i) text += "<tr><td>1</td></tr>";
+            text += "</table><pre>";
+            for (int i = 0; i < 400; ++i) text += "line\n";
+            return pages(report_pdf((text + "</pre></body></html>").toStdString()));
+        };
+        for (int lines = 20; lines < 40; lines += 4)
+            QVERIFY2(with_table(lines, 12) >= with_table(0, 12) && with_table(lines, 12) <= with_table(0, 12) + 2,
+                     qPrintable(QString::number(lines)));
+        QVERIFY(with_table(0, 12) > 5);
         // Long lines wrap: so more pages are needed than lines would fill.
         const auto listed = [](int letters) {
             QString text = "<html><body><pre>";

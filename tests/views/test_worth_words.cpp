@@ -18,7 +18,7 @@ SkipWorth row(double skip_ratio, double seconds) {
 }
 
 QString finding(const std::vector<SkipWorth>& rows) {
-    return verdict_words(rows).section('\n', 0, 0).replace(QChar(0x2009), ' ').replace(QChar(0xa0), ' ');
+    return verdict_words(rows, rows.size()).section('\n', 0, 0).replace(QChar(0x2009), ' ').replace(QChar(0xa0), ' ');
 }
 
 }  // namespace
@@ -37,11 +37,12 @@ private Q_SLOTS:
     void chance_decides_how_sure_it_is() {
         auto sure = row(0.33, 16);
         sure.network_s.p = 0.01;
-        const QString words = verdict_words({row(0, 32), sure});
+        const QString words = verdict_words({row(0, 32), sure}, 2);
         QVERIFY2(words.startsWith("It is: ") && words.contains("Over the seeds p = 0.01"), qPrintable(words));
         sure.network_s.p = 0.4;
-        QVERIFY(verdict_words({row(0, 32), sure}).contains("\nChance does as much"));
-        QVERIFY(verdict_words({row(0.33, 16)}).startsWith("All of these runs have skip ratio 0.33\n"));
+        QVERIFY(verdict_words({row(0, 32), sure}, 2).contains("\nChance does as much"));
+        QVERIFY(verdict_words({row(0.33, 16)}, 1).startsWith("All of these runs have skip ratio 0.33\n"));
+        QCOMPARE(verdict_words({row(0.33, 16)}, 2), QString("Only skip ratio 0.33 can be told\n"));
         auto open = row(0, 32);
         open.there = 0;
         open.iterations.values.clear();

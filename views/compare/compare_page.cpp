@@ -177,6 +177,12 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     connect(list_, &RunList::selection_changed, this, &ComparePage::follow);
     connect(tabs_, &QTabWidget::currentChanged, this, &ComparePage::show_parts);
     connect(sweep_, &SweepPanel::runs_chosen, list_, &RunList::select);
+    connect(best_, &HeadlineCards::race_requested, this, [this] { tabs_->setCurrentWidget(race_); });
+    connect(table_, &FigureTable::baseline_requested, list_, &RunList::pin);
+    connect(worth_, &WorthPanel::sweep_requested, this, [this] {
+        sweep_->form().vary_skip_ratio();
+        show_sweep();
+    });
     connect(&selection, &SelectionModel::changed, this, &ComparePage::follow_selection);
     connect(&zoom_, &TimeZoom::changed, this, &ComparePage::want_what_is_in_sight);
     connect(&zoom_, &TimeZoom::changed, this, &ComparePage::order_lanes);

@@ -219,6 +219,28 @@ void leave_out_other_work(DifferenceRow& row, const std::vector<const RunData*>&
     }
 }
 
+/// Which runs differ from the baseline in their seeds alone, and which from any of them.
+struct Seeds {
+    std::vector<bool> of_baseline, of_any;
+
+    explicit Seeds(const std::vector<const RunData*>& runs) : of_baseline(runs.size()), of_any(runs.size()) {
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            for (std::size_t k = i + 1; k < runs.size(); ++k) {
+                if (!are_seeds({&runs[i]->info, &runs[i]->experiment}, {&runs[k]->info, &runs[k]->experiment}))
+                    continue;
+                of_any[i] = of_any[k] = true;
+                if (i == 0) of_baseline[k] = true;
+            }
+    }
+};
+
+/// What only another seed made so is neither better nor worse, nor the best of all.
+void leave_out_seeds(DifferenceRow& row, const Seeds& seeds) {
+    for (std::size_t i = 0; i < row.verdicts.size(); ++i)
+        if (seeds.of_baseline[i]) row.verdicts[i] = Verdict::none;
+    if (row.best >= 0 && seeds.of_any[static_cast<std::size_t>(row.best)]) row.best = -1;
+}
+
 /// First what tells those apart that are compared: of a run that is set aside nearly all differs.
 void put_compared_first(std::vector<DifferenceRow>& rows, const std::vector<const RunData*>& runs) {
     const auto held = held_against(runs, 0);
@@ -296,8 +318,12 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     }
     finish(state);
     rows.push_back(std::move(state));
+    const Seeds seeds(runs);
     for (auto& row : rows)
-        if (row.is_metric) leave_out_other_work(row, runs);
+        if (row.is_metric) {
+            leave_out_other_work(row, runs);
+            leave_out_seeds(row, seeds);
+        }
     std::erase_if(rows, [](const DifferenceRow& row) {
         return row.is_metric && std::all_of(row.values.begin(), row.values.end(), [](auto& v) { return v.isEmpty(); });
     });

@@ -25,7 +25,8 @@ struct DifferenceRow {
     QStringList details;            ///< what stands behind each value, a line each; none: nothing
     QStringList deltas;             ///< against the first; empty texts where there is none
     std::vector<Verdict> verdicts;  ///< one a value
-    qsizetype best = -1;            ///< of more than two values that which is better than all others; -1: none
+    qsizetype best = -1;            ///< of more than two values that which is better than all others, of a run that
+                                    ///< has no other seed among them; -1: none
     bool is_metric = false;         ///< of what the runs did, not of what they were told
     bool is_figure = false;         ///< values are numbers
     bool differs = false;

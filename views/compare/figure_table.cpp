@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <QHeaderView>
+#include <QMenu>
 #include <QPainter>
 #include <QStyledItemDelegate>
 
@@ -157,6 +158,22 @@ FigureTable::FigureTable(QWidget* parent) : QTableWidget(parent) {
     setHorizontalHeader(new Heads(*this));
     horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(horizontalHeader(), &QWidget::customContextMenuRequested, this, &FigureTable::offer_baseline);
+}
+
+/// Of the run whose head was pressed.
+void FigureTable::offer_baseline(QPoint place) {
+    const int column = horizontalHeader()->logicalIndexAt(place);
+    if (column < 1 || columnCount() < 3) return;
+    const auto run = horizontalHeaderItem(column)->data(run_role).toLongLong();
+    auto* menu = new QMenu(this);
+    menu->setObjectName("head_menu");
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    auto* action =
+        menu->addAction(tr("Run %1 as baseline").arg(run), this, [this, run] { Q_EMIT baseline_requested(run); });
+    action->setEnabled(column > 1);
+    menu->popup(horizontalHeader()->mapToGlobal(place));
 }
 
 QRect FigureTable::beside_changes(const QRect& cell, int column) const {

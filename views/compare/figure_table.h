@@ -20,12 +20,16 @@ public:
     /// Whether all that the cell says is seen.
     bool is_whole(int row, int column) const;
 
+Q_SIGNALS:
+    void baseline_requested(qint64 run);  ///< by the menu of its head
+
 protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
     class Painter;
     class Heads;
+    void offer_baseline(QPoint place);
     void add_row(const DifferenceRow& row);
     void add_heading(const QString& words);
     void measure();

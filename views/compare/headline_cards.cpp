@@ -19,6 +19,7 @@ HeadlineCards::HeadlineCards(QWidget* parent)
     : QWidget(parent),
       title_(new QLabel),
       words_(words_label({}, "body")),
+      race_(new QPushButton(tr("To a loss"))),
       answer_(new QWidget),
       row_(new QHBoxLayout) {
     auto* column = new QVBoxLayout(this);
@@ -32,6 +33,10 @@ HeadlineCards::HeadlineCards(QWidget* parent)
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
         line->addWidget(label, label == words_ ? 1 : 0, Qt::AlignTop);
     }
+    race_->setObjectName("answer_race");
+    race_->setToolTip(tr("What each run takes to a loss that all of them reach"));
+    connect(race_, &QPushButton::clicked, this, &HeadlineCards::race_requested);
+    line->addWidget(race_, 0, Qt::AlignTop);
     column->addWidget(answer_);
     row_->setSpacing(size::gap);
     column->addLayout(row_);
@@ -57,6 +62,7 @@ void HeadlineCards::show_headlines(Headlines headlines) {
     if (shown_.answer) {
         title_->setText(shown_.answer->title);
         words_->setText(with_words_before(shown_.answer->words));
+        race_->setVisible(shown_.answer->asks_for_race);
     }
     for (const auto& headline : shown_.cards) row_->addWidget(card(headline), 1);
     setVisible(shown_.answer || !shown_.cards.empty());

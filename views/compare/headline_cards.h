@@ -4,6 +4,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QWidget>
 
 #include "views/compare/headlines.h"
@@ -20,6 +21,9 @@ public:
     /// All of them, a line each.
     QString text() const;
 
+Q_SIGNALS:
+    void race_requested();  ///< what each run takes to one loss
+
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -27,6 +31,7 @@ private:
     QWidget* card(const Headline& headline);
 
     QLabel *title_, *words_;
+    QPushButton* race_;
     QWidget* answer_;
     QHBoxLayout* row_;
     std::vector<QLabel*> captions_;  ///< of the cards

@@ -2,6 +2,8 @@
 #include "views/compare/headlines.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 
 #include <QObject>
@@ -128,10 +130,35 @@ QString title_of(const std::vector<RunId>& best) {
     return QObject::tr("Runs %1 and %2 are best").arg(numbers.join(", "), last);
 }
 
+/// "Run 2 did 16 iterations, runs 7, 8, 9 did 4": the most first.
+QString work_words(const std::vector<const RunData*>& runs) {
+    std::map<int, std::vector<RunId>, std::greater<>> by_work;
+    for (const auto* run : runs) by_work[run->info.iterations_done].push_back(run->info.id);
+    QStringList words;
+    for (const auto& [iterations, of] : by_work)
+        words << (words.isEmpty() ? QObject::tr("%1 did %2 iterations") : QObject::tr("%1 did %2"))
+                     .arg(run_numbers(of), whole_number(iterations));
+    return capitalised(words.join(QStringLiteral(", ")));
+}
+
+/// Why none is called best; nothing where only no figure is sure.
+std::optional<Answer> undecided_answer(Undecided why, const std::vector<const RunData*>& runs) {
+    switch (why) {
+        case Undecided::no: break;
+        case Undecided::only_seeds:
+            return Answer{
+                {}, QObject::tr("Only the seed differs"), QObject::tr("What tells these runs apart is chance")};
+        case Undecided::unequal_work:
+            return Answer{{},
+                          QObject::tr("The runs did unequal work"),
+                          work_words(runs) + QObject::tr(". What each takes to one loss says which is better"),
+                          true};
+    }
+    return std::nullopt;
+}
+
 /// Of the runs that are best; the cards say whether they agree.
-std::optional<Answer> answer_of(const ComparedRuns& all, const std::vector<std::size_t>& best,
-                                const std::vector<Headline>& cards) {
-    if (best.empty()) return std::nullopt;
+Answer answer_of(const ComparedRuns& all, const std::vector<std::size_t>& best, const std::vector<Headline>& cards) {
     Answer answer{numbers_of(best, all.runs), {}, {}};
     std::sort(answer.best.begin(), answer.best.end());
     answer.title = title_of(answer.best);
@@ -225,7 +252,9 @@ Headlines headlines(const std::vector<const RunData*>& runs) {
     if (verdict->ranking.by == Ranking::By::loss && !train_the_same(runs)) return headlines_of_most(runs);
     const ComparedRuns all(runs);
     auto found = cards(all, *verdict);
-    return {answer_of(all, verdict->best, found), std::move(found)};
+    auto answer = verdict->best.empty() ? undecided_answer(verdict->undecided, runs)
+                                        : std::optional{answer_of(all, verdict->best, found)};
+    return {std::move(answer), std::move(found)};
 }
 
 QString to_text(const Answer& answer) { return QStringLiteral("%1. %2").arg(answer.title, answer.words); }

@@ -19,16 +19,17 @@ struct Headline {
     bool may_be_chance = false;
 };
 
-/// Which of the runs is best, in one sentence each: it, by what, and what it alone has.
+/// Which of the runs is best, in one sentence each: it, by what, and what it alone has; or why none is called so.
 struct Answer {
     std::vector<RunId> best;
     QString title;  ///< "Runs 1 and 3 are best"
     QString words;  ///< "Soonest at the training loss that all reach (2.82), shortest iteration. Only they have skip
                     ///< ratio 0.33 instead of 0"
+    bool asks_for_race = false;  ///< To a loss tells what this cannot
 };
 
 struct Headlines {
-    std::optional<Answer> answer;  ///< absent: no run is better for sure, or they did not do the same work
+    std::optional<Answer> answer;  ///< absent: no run is better for sure, or they trained other models or data
     std::vector<Headline> cards;
 };
 

@@ -173,13 +173,51 @@ void SweepForm::add_axis(const QString& field, const QString& values) {
     heads_->show();
     connect(axis.field, &QComboBox::editTextChanged, this, &SweepForm::changed);
     connect(axis.values, &QLineEdit::textChanged, this, &SweepForm::changed);
-    connect(axis.remove, &QToolButton::clicked, this, [this, line = axis.line] {
-        std::erase_if(axes_, [line](const Axis& one) { return one.line == line; });
-        line->deleteLater();
-        heads_->setVisible(!axes_.empty());
-        Q_EMIT changed();
-    });
+    connect(axis.remove, &QToolButton::clicked, this, [this, line = axis.line] { drop_axis(line); });
     if (field.isEmpty()) axis.field->setFocus();
+    Q_EMIT changed();
+}
+
+std::vector<std::pair<QString, QSpinBox*>> SweepForm::numbers() const {
+    return {{"seeds", seeds_},
+            {"draws", draws_},
+            {"draw_seed", draw_seed_},
+            {"iterations", iterations_},
+            {"parallel", parallel_}};
+}
+
+QStringList SweepForm::choices() const {
+    QStringList words{QStringLiteral("how=%1").arg(how_->currentIndex())};
+    for (const auto& [name, box] : numbers()) words << QStringLiteral("%1=%2").arg(name).arg(box->value());
+    for (const auto& axis : axes_)
+        if (const QString field = field_of(axis); !field.isEmpty())
+            words << QStringLiteral("vary=%1=%2").arg(field, axis.values->text());
+    return words;
+}
+
+void SweepForm::restore(const QStringList& choices) {
+    if (choices.isEmpty()) return;
+    while (!axes_.empty()) drop_axis(axes_.front().line);
+    for (const QString& one : choices) {
+        const QString name = one.section('=', 0, 0), value = one.section('=', 1);
+        if (name == QStringLiteral("vary")) add_axis(value.section('=', 0, 0), value.section('=', 1));
+        if (name == QStringLiteral("how")) how_->setCurrentIndex(value.toInt() == random_draws ? random_draws : 0);
+        for (const auto& [own, box] : numbers())
+            if (own == name) box->setValue(value.toInt());
+    }
+}
+
+void SweepForm::vary_skip_ratio() {
+    const QString field = QStringLiteral("pipeline.skip_ratio");
+    const bool varies =
+        std::any_of(axes_.begin(), axes_.end(), [&](const Axis& axis) { return field_of(axis) == field; });
+    if (!varies) add_axis(field, QStringLiteral("0, 0.33"));
+}
+
+void SweepForm::drop_axis(QWidget* line) {
+    std::erase_if(axes_, [line](const Axis& one) { return one.line == line; });
+    line->deleteLater();
+    heads_->setVisible(!axes_.empty());
     Q_EMIT changed();
 }
 

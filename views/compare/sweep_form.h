@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <utility>
 #include <vector>
 
 #include <QComboBox>
@@ -27,6 +28,11 @@ public:
     void set_fields(const std::vector<std::string>& fields);
     /// Lines without values are left out.
     SweepSetup setup() const;
+    /// As lines of the settings; `restore` takes them, and leaves out what it does not know.
+    QStringList choices() const;
+    void restore(const QStringList& choices);
+    /// A line for the skip ratio, unless there is one.
+    void vary_skip_ratio();
     /// Adds a line; of a field that has one already, its values are replaced.
     void add_axis(const QString& field, const QString& values);
     QPushButton& add_button() { return *add_; }
@@ -46,6 +52,9 @@ private:
     static QString field_of(const Axis& axis);
     QSpinBox* number(const QString& name, const char* object, int least, int most, int value) const;
     void follow_how();
+    void drop_axis(QWidget* line);
+    /// The number fields, by their names in the settings.
+    std::vector<std::pair<QString, QSpinBox*>> numbers() const;
 
     QLabel* subject_;
     QWidget* heads_;

@@ -61,10 +61,11 @@ SweepLook look_of(const std::vector<std::string>& fields, const std::vector<Swee
     for (const auto& row : rows) {
         add_figure(iteration, row.iteration_s,
                    [](double s, double mean) { return s == mean ? duration(s) : duration_beside(s, mean); });
-        add_figure(loss, row.losses, [](double v, double) { return QString::number(v, 'f', 4); });
+        add_figure(loss, row.losses, [](double v, double) { return three_digits(v); });
         add_figure(money, row.money, [](double v, double) { return three_digits(v); });
         look.done << QObject::tr("%1 of %2").arg(row.done).arg(row.points);
         look.runs.push_back(row.runs);
+        look.taken.push_back(row.taken);
     }
     const bool has_money =
         std::any_of(money.values.begin(), money.values.end(), [](const auto& value) { return value.has_value(); });
@@ -72,6 +73,8 @@ SweepLook look_of(const std::vector<std::string>& fields, const std::vector<Swee
     look.columns.push_back(std::move(loss));
     if (has_money) look.columns.push_back(std::move(money));
     look.is_front = sweep_front(rows);
+    const auto told = std::count_if(rows.begin(), rows.end(), [](const SweepRow& row) { return row.done > 0; });
+    if (told < 2) look.is_front.assign(rows.size(), false);  // nothing to trade against
     return look;
 }
 

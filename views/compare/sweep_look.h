@@ -23,11 +23,13 @@ struct SweepColumn {
 
 /// Rows that are alike but for the seed.
 struct SweepLook {
-    std::vector<SweepColumn> columns;      ///< fields, then iteration time, loss and, where there are prices, money
-    QStringList done;                      ///< "2 of 3"
-    std::vector<bool> is_front;            ///< [row]: no other row is as good in all figures and better in one
-    std::vector<std::vector<RunId>> runs;  ///< [row]
-    RunClock clock = RunClock::network;    ///< by which they count
+    std::vector<SweepColumn> columns;       ///< fields, then iteration time, loss and, where there are prices, money
+    QStringList done;                       ///< "2 of 3"
+    std::vector<bool> is_front;             ///< [row]: no other row is as good in all figures and better in one; none
+                                            ///< while fewer than two rows have figures
+    std::vector<std::vector<RunId>> runs;   ///< [row]
+    std::vector<std::vector<RunId>> taken;  ///< [row]: runs that are under way
+    RunClock clock = RunClock::network;     ///< by which they count
 
     int rows() const { return static_cast<int>(runs.size()); }
     /// The figures' columns; null: there is none.

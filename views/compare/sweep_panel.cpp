@@ -2,7 +2,9 @@
 #include "views/compare/sweep_panel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <QEvent>
 #include <QHBoxLayout>
@@ -12,6 +14,7 @@
 #include <QVBoxLayout>
 
 #include "core/base/fault.h"
+#include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -19,7 +22,14 @@
 namespace skippipe {
 namespace {
 
-constexpr int plan_delay_ms = 250, most_setting = 220;
+constexpr int plan_delay_ms = 250, most_setting = 220, sweep_tick_ms = 1000;
+
+/// "about 1 min 40 s": nobody knows seconds.
+QString about(double seconds) {
+    constexpr double step = 10;
+    return seconds < step ? QObject::tr("less than %1").arg(tick(step, step))
+                          : QObject::tr("about %1").arg(tick(step * std::round(seconds / step), step));
+}
 
 }  // namespace
 
@@ -48,6 +58,7 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
     auto* row = head_row();
     row->setContentsMargins(size::gap, 0, size::gap, size::gap);
     start_->setObjectName("sweep_start");
+    start_->setProperty("role", "accent");
     cancel_->setObjectName("sweep_cancel");
     left_->setObjectName("sweep_left");
     left_->setProperty("role", "secondary");
@@ -74,14 +85,18 @@ SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper
     connect(&feed, &RunFeed::runs_changed, this, &SweepPanel::follow_runs);
     connect(start_, &QPushButton::clicked, this, [this] {
         said_.clear();
-        share_at_start_ = share_done();
-        began_ = std::chrono::steady_clock::now();
+        looked_ = std::chrono::steady_clock::now();
+        planning_s_ = 0;
+        begun_at_start_ = count_begun();
+        Q_EMIT started();
         sweeper_.start(document_.experiment(), document_.file(), form_->setup());
     });
     connect(cancel_, &QPushButton::clicked, this, [this] {
         cancel_->setEnabled(false);
         sweeper_.cancel();
     });
+    tick_.setInterval(sweep_tick_ms);
+    connect(&tick_, &QTimer::timeout, this, &SweepPanel::follow_clock);
     connect(&sweeper, &Sweeper::running_changed, this, &SweepPanel::follow_state);
     connect(&sweeper, &Sweeper::ended, this, [this](const QString& said) {
         said_ = said;
@@ -98,14 +113,12 @@ void SweepPanel::make_results() {
     make_plain(*table_, tr("Results of the sweep"));
     table_->setObjectName("sweep_results");
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    table_->setSelectionMode(QAbstractItemView::SingleSelection);
+    table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     table_->setWordWrap(false);
     table_->horizontalHeader()->setHighlightSections(false);
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setStretchLastSection(true);
-    connect(table_, &QTableWidget::itemSelectionChanged, this, [this] {
-        if (const auto chosen = table_->selectedItems(); !chosen.isEmpty()) choose(chosen.front()->row());
-    });
+    connect(table_, &QTableWidget::itemSelectionChanged, this, &SweepPanel::choose);
     across_->addItems({tr("Over iteration time"), tr("Over money")});
     across_->setAccessibleName(tr("What the loss is drawn over"));
     auto* right = new QWidget;
@@ -298,28 +311,53 @@ double SweepPanel::iterations_left() const {
     return iterations;
 }
 
-/// "; about 12 min, one at a time, at the pace of run 5".
-QString SweepPanel::expected() const {
-    const auto like = sweeper_.is_running() ? std::nullopt : pace();
-    if (!like) return {};
-    return tr("; about %1, one at a time, at the pace of run %2")
-        .arg(duration(iterations_left() * like->second))
-        .arg(like->first);
+std::size_t SweepPanel::count_begun() const {
+    return static_cast<std::size_t>(
+        std::count_if(states_.begin(), states_.end(), [](const SweepState& state) { return state.run != 0; }));
 }
 
-/// What is left goes as quickly as what was done since the start; before that, as an earlier run did.
-QString SweepPanel::time_left() const {
-    if (!points_) return {};
-    const double done = share_done() - share_at_start_;
-    if (done <= 0) {
-        const auto like = pace();
-        return !like ? tr("time left: told as soon as a run trains")
-                     : tr("about %1 left, at the pace of run %2")
-                           .arg(duration(iterations_left() * like->second))
-                           .arg(like->first);
+/// While no run of the sweep trains, its process plans. Runs beside each other hide that.
+void SweepPanel::follow_clock() {
+    const auto now = std::chrono::steady_clock::now();
+    const double passed_s = std::chrono::duration<double>(now - std::exchange(looked_, now)).count();
+    if (!planning_words().isEmpty() && points_) planning_s_ += passed_s;
+    if (const auto planned = count_begun() - std::min(count_begun(), begun_at_start_); planned > planned_) {
+        planned_ = planned;
+        plan_pace_ = planning_s_ / static_cast<double>(planned);
     }
-    const double passed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-    return tr("about %1 left").arg(duration(passed_s * (static_cast<double>(points_->size()) - share_done()) / done));
+    follow_state();
+}
+
+/// Seconds that the points which are left take: those of a point's plan, where known, and of its iterations.
+double SweepPanel::seconds_left(double iteration_s) const {
+    const auto to_plan = static_cast<double>(states_.size() - count_begun());
+    const double plan_s = plan_pace_.value_or(0),
+                 gone_s = planning_words().isEmpty() ? 0 : planning_s_ - plan_s * static_cast<double>(planned_);
+    const double planning_s = std::max(to_plan * plan_s - std::max(gone_s, 0.0), 0.0);
+    const auto open =
+        std::count_if(states_.begin(), states_.end(), [](const SweepState& state) { return !state.done; });
+    const double at_once = std::clamp<double>(static_cast<double>(open), 1, form_->setup().parallel);
+    return (iterations_left() * iteration_s + planning_s) / at_once;
+}
+
+/// "; about 12 min, one at a time, at the pace of run 5, and planning before each".
+QString SweepPanel::expected() const {
+    const auto like = sweeper_.is_running() || states_.empty() ? std::nullopt : pace();
+    if (!like) return {};
+    return tr("; %1, one at a time, at the pace of run %2%3")
+        .arg(about(iterations_left() * like->second +
+                   plan_pace_.value_or(0) * static_cast<double>(states_.size() - count_begun())))
+        .arg(like->first)
+        .arg(plan_pace_ ? QString{} : tr(", and planning before each"));
+}
+
+/// By what an iteration took, and the planning before a run.
+QString SweepPanel::time_left() const {
+    const auto like = points_ && !states_.empty() ? pace() : std::nullopt;
+    if (!points_) return {};
+    if (!like) return tr("time left: told as soon as a run trains");
+    const QString words = about(seconds_left(like->second));
+    return plan_pace_ ? tr("%1 left").arg(words) : tr("%1 left, and planning before each run").arg(words);
 }
 
 void SweepPanel::follow_state() {
@@ -327,6 +365,10 @@ void SweepPanel::follow_state() {
     const bool all_done = points_ && states_.size() == points_->size() &&
                           std::all_of(states_.begin(), states_.end(), [](const SweepState& s) { return s.done; });
     const bool begun = std::any_of(states_.begin(), states_.end(), [](const SweepState& s) { return s.run != 0; });
+    if (runs != tick_.isActive()) {
+        planned_ = 0;
+        runs ? tick_.start() : tick_.stop();
+    }
     form_->setEnabled(!runs);
     start_->setText(begun && !all_done ? tr("Continue sweep") : tr("Start sweep"));
     start_->setVisible(!runs);
@@ -357,6 +399,8 @@ void SweepPanel::follow_state() {
 void SweepPanel::make_table() {
     const QSignalBlocker quiet(table_);
     const int chosen = lines_->chosen();
+    std::vector<int> rows;
+    for (const auto& index : table_->selectionModel()->selectedRows()) rows.push_back(index.row());
     table_->clear();
     table_->setColumnCount(static_cast<int>(look_.columns.size()) + 2);
     table_->setRowCount(look_.rows());
@@ -368,7 +412,10 @@ void SweepPanel::make_table() {
         QStringList cells, runs;
         for (const auto& column : look_.columns) cells << column.words[r];
         for (const RunId run : look_.runs[static_cast<std::size_t>(r)]) runs << QString::number(run);
-        cells << look_.done[r] << runs.join(", ") + (best ? tr(", best trade-off") : QString{});
+        if (best) runs << tr("best trade-off");
+        if (const auto& taken = look_.taken[static_cast<std::size_t>(r)]; !taken.empty())
+            runs << tr("%1 under way").arg(run_numbers(taken));
+        cells << look_.done[r] << runs.join(", ");
         for (int c = 0; c < cells.size(); ++c) {
             auto* item = new QTableWidgetItem(cells[c]);
             item->setToolTip(cells[c]);
@@ -380,19 +427,35 @@ void SweepPanel::make_table() {
         }
     }
     for (int c = 0; c + 1 < table_->columnCount(); ++c) {
+        if (c < static_cast<int>(look_.columns.size()) && look_.columns[static_cast<std::size_t>(c)].is_figure)
+            table_->horizontalHeaderItem(c)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
         table_->resizeColumnToContents(c);
         table_->setColumnWidth(c, std::min(table_->columnWidth(c) + size::gap, most_setting));
     }
     lines_->set_look(look_);
     trade_offs_->set_look(look_);
     across_->setVisible(look_.money() != nullptr);
-    if (chosen >= 0 && chosen < look_.rows()) table_->selectRow(chosen);
+    if (rows.empty() && chosen >= 0) rows.push_back(chosen);
+    for (const int row : rows)
+        if (row < look_.rows())
+            table_->selectionModel()->select(table_->model()->index(row, 0),
+                                             QItemSelectionModel::Select | QItemSelectionModel::Rows);
 }
 
-void SweepPanel::choose(int row) {
-    lines_->set_chosen(row);
-    trade_offs_->set_chosen(row);
-    if (const auto& runs = look_.runs[static_cast<std::size_t>(row)]; !runs.empty()) Q_EMIT runs_chosen(runs);
+/// The runs of all rows that are selected; pictures mark the one at hand.
+void SweepPanel::choose() {
+    const auto rows = table_->selectionModel()->selectedRows();
+    if (rows.isEmpty()) return;
+    std::vector<RunId> runs;
+    int at_hand = rows.front().row();
+    for (const auto& index : rows) {
+        const auto& of_row = look_.runs[static_cast<std::size_t>(index.row())];
+        runs.insert(runs.end(), of_row.begin(), of_row.end());
+        if (index.row() == table_->currentRow()) at_hand = index.row();
+    }
+    lines_->set_chosen(at_hand);
+    trade_offs_->set_chosen(at_hand);
+    if (!runs.empty()) Q_EMIT runs_chosen(runs);
 }
 
 std::vector<RunId> SweepPanel::runs() const {

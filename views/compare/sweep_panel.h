@@ -53,6 +53,7 @@ public:
 Q_SIGNALS:
     void runs_chosen(const std::vector<RunId>& runs);
     void progressed();  ///< of a sweep that goes on
+    void started();     ///< by what the form says
 
 protected:
     void showEvent(QShowEvent*) override;
@@ -74,7 +75,10 @@ private:
     void take_found(const Found& found);
     void follow_runs();
     void follow_state();
-    void choose(int row);
+    void follow_clock();
+    void choose();
+    std::size_t count_begun() const;
+    double seconds_left(double iteration_s) const;
     double share_done() const;
     QString counted() const;
     QString expected() const;
@@ -105,9 +109,13 @@ private:
     SweepLook look_;
     std::vector<std::pair<RunId, RunState>> looked_at_;  ///< the record's runs when it was asked last
     bool looking_ = false, counting_ = false;
-    double share_at_start_ = 0;
     QString told_;  ///< of what it plans
-    std::chrono::steady_clock::time_point began_;
+    QTimer tick_;
+    std::chrono::steady_clock::time_point looked_;
+    double planning_s_ = 0;            ///< of this sweep, while none of its runs trained
+    std::size_t begun_at_start_ = 0;   ///< points that had a run when it was started
+    std::size_t planned_ = 0;          ///< points that have got one since
+    std::optional<double> plan_pace_;  ///< seconds that a point's planning took, of the last sweep that was seen
 };
 
 }  // namespace skippipe

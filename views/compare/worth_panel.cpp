@@ -43,7 +43,7 @@ QString without_unit_of(const QString& beside, const QString& words) {
 template <class Words>
 QString money_or_time(const SkipWorth& row, const Spread& spread, const Words& words) {
     if (row.there == 0) return QObject::tr("not reached");
-    if (!row.is_told()) return QObject::tr("not measured");
+    if (!row.is_told()) return QObject::tr("read too seldom");
     const QString text = words(*spread.mean);
     const QString least = words(*spread.least), most = words(*spread.most);
     return least == most ? text : QObject::tr("%1 (%2 to %3)").arg(text, without_unit_of(most, least), most);
@@ -118,6 +118,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
       progress_(words_label({}, "secondary")),
       why_off_(words_label(tr("Money needs the experiment's prices"), "secondary")),
       stop_button_(new QPushButton(tr("Stop"))),
+      sweep_(new QPushButton(tr("Sweep the skip ratio…"))),
       plot_(new QCustomPlot),
       table_(new QTableWidget) {
     pool_.setMaxThreadCount(1);
@@ -158,6 +159,14 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     finding_->setContentsMargins(size::gap, 0, size::gap, 0);
     column->addWidget(finding_);
     column->addWidget(words_);
+    auto* lead = new QHBoxLayout;
+    lead->setContentsMargins(size::gap, 0, size::gap, size::gap);
+    sweep_->setObjectName("worth_sweep");
+    sweep_->setToolTip(tr("Trains the open experiment at several skip ratios, so that they can be weighed"));
+    connect(sweep_, &QPushButton::clicked, this, &WorthPanel::sweep_requested);
+    lead->addWidget(sweep_);
+    lead->addStretch();
+    column->addLayout(lead);
     column->addWidget(plot_, 3);
     plot_->setAccessibleName(tr("Time to the loss at each skip ratio"));
     make_plain(*table_, tr("Is the skip worth it"));
@@ -168,6 +177,7 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     column->addWidget(table_, 2);
     empty_->setAlignment(Qt::AlignCenter);
     column->addWidget(empty_, 1);
+    column->addStretch();
     delay_.setSingleShot(true);
     delay_.setInterval(worth_delay_ms);
     connect(&delay_, &QTimer::timeout, this, &WorthPanel::plan_again);
@@ -333,10 +343,15 @@ void WorthPanel::draw() {
     for (auto& [ratio, one] : measured) all.push_back(std::move(one));
     worths_ = skip_worth(std::move(all), target, 0);
     const bool any = !worths_.rows.empty();
-    plot_->setVisible(any);
+    const bool is_drawn =
+        std::any_of(worths_.rows.begin(), worths_.rows.end(), [](const SkipWorth& row) { return row.is_whole(); });
+    const auto [ratios, planned] = ratios_and_planned();
+    const bool is_open = planned < ratios;  // so what is told is told of some
+    plot_->setVisible(is_drawn);
     table_->setVisible(any);
-    words_->setVisible(any);
+    words_->setVisible(any && !is_open);
     empty_->setVisible(!any);
+    sweep_->setVisible(any && !is_open && (!is_drawn || ratios < 2));
     const auto& experiment = document_.experiment();
     empty_->setText(
         shown_.empty() ? tr("Select runs at different skip ratios to see what each takes on the drawn network")
@@ -354,7 +369,10 @@ void WorthPanel::draw() {
     figure_->setToolTip(figure_->isEnabled() ? QString{} : tr("The open experiment has no prices"));
     if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
     why_off_->setVisible(!figure_->isEnabled() && !planning_ && !stopped_);
-    const QString verdict = any ? tr("Is the skip worth it? ") + verdict_words(worths_.rows) : QString{};
+    const QString so_far = planning_ ? tr("Planning %1 of %2…").arg(planned + 1).arg(ratios)
+                                     : tr("%1 of %2 skip ratios are planned").arg(planned).arg(ratios);
+    const QString verdict =
+        any ? tr("Is the skip worth it? ") + (is_open ? so_far : verdict_words(worths_.rows, ratios)) : QString{};
     finding_->setVisible(any);
     finding_->setText(verdict.section('\n', 0, 0));
     if (any)
@@ -373,7 +391,7 @@ QString WorthPanel::what_is_left_out() const {
     std::vector<RunId> others;
     for (const auto& run : shown_)
         if (!run.same_model) others.push_back(run.id);
-    QString words = planning_ ? tr(". More is being planned") : QString{};
+    QString words;
     if (!others.empty())
         words += tr(". Left out, as another model than the open experiment's was trained: %1").arg(run_numbers(others));
     for (const auto& [ratio, planned] : planned_)

@@ -51,6 +51,7 @@ public:
 
 Q_SIGNALS:
     void drawn();
+    void sweep_requested();  ///< of the skip ratio
 
 protected:
     void showEvent(QShowEvent*) override;
@@ -90,7 +91,7 @@ private:
     QComboBox *metric_, *figure_;
     QLineEdit* target_;
     QLabel *finding_, *words_, *empty_, *progress_, *why_off_;  ///< the last: why money cannot be chosen
-    QPushButton* stop_button_;
+    QPushButton *stop_button_, *sweep_;
     QCustomPlot* plot_;
     QTableWidget* table_;
     QTimer delay_, tick_;

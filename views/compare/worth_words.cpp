@@ -38,7 +38,9 @@ QString who_wins(const QString& answer, const SkipWorth& won, const SkipWorth& l
 
 QString ratio_words(double skip_ratio) { return QString::number(skip_ratio, 'g', 3); }
 
-QString verdict_words(const std::vector<SkipWorth>& rows) {
+QString verdict_words(const std::vector<SkipWorth>& rows, std::size_t ratios) {
+    if (rows.size() == 1 && ratios > 1)
+        return QObject::tr("Only skip ratio %1 can be told\n").arg(ratio_words(rows.front().skip_ratio));
     if (rows.size() == 1)
         return QObject::tr(
                    "All of these runs have skip ratio %1\nRuns at another one, as a sweep makes them, would tell "

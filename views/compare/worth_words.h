@@ -13,7 +13,7 @@ namespace skippipe {
 QString ratio_words(double skip_ratio);
 /// Which skip ratio gets to the loss first: a line that says it, then how sure that is: "It seems so: a projected 18.4
 /// s at skip ratio 0.33 against 32.1 s at 0, 0.575 ×", the ratio of the table, whoever is first. `rows` by skip ratio,
-/// not empty.
-QString verdict_words(const std::vector<SkipWorth>& rows);
+/// not empty; `ratios`: how many the runs have, with those that have no row.
+QString verdict_words(const std::vector<SkipWorth>& rows, std::size_t ratios);
 
 }  // namespace skippipe

@@ -431,7 +431,7 @@ void CurvePanel::show_key() {
                 values << chart->value_words(curve);
                 if (keyed_.size() <= most)
                     entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name,
-                                       wide(curve.name) + values_room});
+                                       wide(curve.name) + values_room, curve.is_aside});
             } else if (const QString value = chart->value_words(curve); !value.isEmpty()) {
                 values[place] += (values[place].isEmpty() ? QString{} : QStringLiteral(", ")) + value;
             }

@@ -49,6 +49,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setWordWrap(false);
     names_ = new BelowDelegate(RunTable::told_role, view_, RunTable::told_colour_role);
     names_->go_across(*view_, RunTable::name);
+    names_->set_chips(RunTable::chips_role);
     view_->setItemDelegate(names_);
     view_->verticalHeader()->setDefaultSectionSize(BelowDelegate::row);
     view_->setIconSize({20, 12});
@@ -134,15 +135,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     connect(note_, &QPlainTextEdit::textChanged, &note_pause_, qOverload<>(&QTimer::start));
     connect(&note_pause_, &QTimer::timeout, this, &RunList::store_words);
     connect(launch_, &QPushButton::clicked, this, &RunList::launch_requested);
+    words_->installEventFilter(this);
     pin_->setCheckable(true);
     for (auto* button : {pin_, resume_, watch_}) button->setProperty("role", "narrow");
-    connect(pin_, &QPushButton::clicked, this, [this] {
-        RunMarks marks = table_.marks();
-        const RunInfo* chosen = feed_.run(to_be_pinned());
-        marks.baseline =
-            chosen == nullptr || chosen->id == baseline() ? MarkedRun{} : MarkedRun{chosen->id, chosen->started_utc};
-        mark(marks);
-    });
+    connect(pin_, &QPushButton::clicked, this, [this] { pin(to_be_pinned()); });
     view_->viewport()->installEventFilter(this);
     view_->installEventFilter(this);
     connect(watch_, &QPushButton::clicked, this, [this] {
@@ -238,6 +234,13 @@ void RunList::mark(const RunMarks& marks) {
     Q_EMIT marks_changed();
 }
 
+void RunList::pin(RunId run) {
+    RunMarks marks = table_.marks();
+    const RunInfo* chosen = feed_.run(run);
+    marks.baseline = chosen == nullptr || run == baseline() ? MarkedRun{} : MarkedRun{run, chosen->started_utc};
+    mark(marks);
+}
+
 /// Hides all of them, or shows all where all are hidden.
 void RunList::toggle_hidden(const std::vector<RunId>& runs) {
     RunMarks marks = table_.marks();
@@ -258,9 +261,18 @@ bool RunList::take_key(const QKeyEvent& key) {
     return false;
 }
 
+/// Escape empties the filter, which else would go on hiding runs; an empty one leaves it to others.
+bool RunList::take_filter_key(QEvent& event) {
+    const bool is_key = event.type() == QEvent::KeyPress || event.type() == QEvent::ShortcutOverride;
+    if (!is_key || static_cast<QKeyEvent&>(event).key() != Qt::Key_Escape || words_->text().isEmpty()) return false;
+    if (event.type() == QEvent::KeyPress) words_->clear();
+    return event.accept(), true;
+}
+
 /// A click on an eye shows or hides a run and leaves the selection as it is.
 bool RunList::eventFilter(QObject* watched, QEvent* event) {
     const auto type = event->type();
+    if (watched == words_) return take_filter_key(*event);
     if (watched == view_) {
         if (type == QEvent::KeyPress) return take_key(*static_cast<QKeyEvent*>(event));
         // Whoever has deleted runs here means them, not what was last done to the experiment.
@@ -347,7 +359,7 @@ void RunList::show_words(const RunInfo* run) {
     if (!same || !tags_->isModified()) {
         QStringList words;
         if (run != nullptr)
-            for (const auto& tag : run->tags) words << QString::fromStdString(tag);
+            for (const auto& tag : own_tags(*run)) words << QString::fromStdString(tag);
         if (const QString text = words.join(", "); tags_->text() != text) tags_->setText(text);
         tags_->setModified(false);
     }
@@ -368,6 +380,10 @@ void RunList::store_words() {
         std::vector<std::string> tags;
         for (const auto& word : tags_->text().split(','))
             if (!word.trimmed().isEmpty()) tags.push_back(word.trimmed().toStdString());
+        const RunInfo* run = feed_.run(described_);
+        for (const auto& tag : {star_tag, archive_tag})  // which the field does not show
+            if (run != nullptr && has_tag(*run, tag) && std::find(tags.begin(), tags.end(), tag) == tags.end())
+                tags.push_back(tag);
         feed_.set_tags(described_, tags);
     }
     if (note_->document()->isModified()) {

@@ -38,6 +38,8 @@ public:
     /// was read.
     const RunMarks& marks() const { return table_.marks(); }
     void set_marks(const RunMarks& marks);
+    /// The others are held against it; the baseline itself is one no more.
+    void pin(RunId run);
     void select(const std::vector<RunId>& runs);
     QTableView& view() { return *view_; }
     /// Parameters that have a column, as pointers into the experiment: "/pipeline/skip_ratio".
@@ -88,6 +90,8 @@ private:
     std::vector<RunId> chosen_in_sight() const;
     QItemSelection rows_of(const std::vector<RunId>& runs) const;
     bool take_key(const QKeyEvent& key);
+    bool take_filter_key(QEvent& event);
+    RunId neighbour_of(const std::vector<RunId>& runs) const;
     // run_list_columns.cpp
     void offer_columns();
     void fit_columns();

@@ -50,6 +50,25 @@ void RunList::hide_removed() {
     filter_.set_gone(std::move(gone));
 }
 
+/// The run in sight below the last of them, else the one above the first; 0: there is none.
+RunId RunList::neighbour_of(const std::vector<RunId>& runs) const {
+    const auto is_one = [&](RunId id) { return std::find(runs.begin(), runs.end(), id) != runs.end(); };
+    RunId above = 0, below = 0;
+    bool met = false;
+    for (int row = 0; row < filter_.rowCount(); ++row) {
+        const RunId id = filter_.index(row, 0).data(RunTable::run_role).toLongLong();
+        if (is_one(id)) {
+            met = true;
+            below = 0;
+        } else if (!met) {
+            above = id;
+        } else if (below == 0) {
+            below = id;
+        }
+    }
+    return below != 0 ? below : above;
+}
+
 void RunList::remove_later(const std::vector<RunId>& runs) {
     if (!removed_.empty()) {
         remove_now();
@@ -58,7 +77,13 @@ void RunList::remove_later(const std::vector<RunId>& runs) {
     for (const RunId id : runs)
         if (const auto* run = feed_.run(id); run != nullptr && run->state != RunState::running) removed_.insert(id);
     if (removed_.empty()) return;
+    const RunId next = neighbour_of(runs);
     hide_removed();
+    if (next != 0 && chosen_in_sight().empty()) {
+        const QScopedValueRollback changes(changes_rows_, true);
+        const auto row = rows_of({next}).indexes().front();
+        view_->setCurrentIndex(row);
+    }
     follow_selection();
     const QString names = capitalised(run_numbers({removed_.begin(), removed_.end()}));
     Q_EMIT removed((removed_.size() == 1 ? tr("%1 is deleted") : tr("%1 are deleted")).arg(names));
@@ -86,6 +111,12 @@ void RunList::offer_menu(QPoint place) {
     auto* menu = new QMenu(view_);
     menu->setObjectName("run_menu");
     menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (const auto pointed = view_->indexAt(place); pointed.isValid()) {
+        const RunId run = pointed.data(RunTable::run_role).toLongLong();
+        menu->addAction(run == baseline() ? tr("No baseline") : tr("Run %1 as baseline").arg(run), this,
+                        [this, run] { pin(run); });
+        menu->addSeparator();
+    }
     if (!runs.empty()) {
         menu->addAction(all_have(feed_, runs, star_tag) ? tr("Take the star away") : tr("Star"), this,
                         [this, runs] { toggle_tag(runs, star_tag); });

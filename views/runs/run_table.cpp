@@ -51,6 +51,10 @@ QString local_time(const std::string& utc) {
                                  local.date().year() == QDate::currentDate().year() ? "MMM d HH:mm" : "yyyy MMM d");
 }
 
+bool is_figure(int column) {
+    return column == RunTable::number || (column >= RunTable::iterations && column <= RunTable::speed);
+}
+
 constexpr std::size_t settings_told = 3;
 
 /// What tells runs of one name apart, what differs most often first; empty: it has none.
@@ -74,6 +78,8 @@ std::array<std::size_t, settings_told> order_of_settings(const std::vector<RunIn
     return order;
 }
 
+const QString note_mark = QString::fromUtf8("✎");
+
 /// A star stands before the name.
 QStringList told_tags(const RunInfo& run) {
     QStringList words;
@@ -82,10 +88,20 @@ QStringList told_tags(const RunInfo& run) {
     return words;
 }
 
+QStringList chips_of(const RunInfo& run) {
+    return (run.note.empty() ? QStringList{} : QStringList{note_mark}) + told_tags(run);
+}
+
 }  // namespace
 
 bool has_tag(const RunInfo& run, const std::string& tag) {
     return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
+}
+
+std::vector<std::string> own_tags(const RunInfo& run) {
+    auto tags = run.tags;
+    std::erase_if(tags, [](const std::string& tag) { return tag == star_tag || tag == archive_tag; });
+    return tags;
 }
 
 QString state_words(const RunInfo& run) {
@@ -129,7 +145,6 @@ std::vector<QString> runs_told(const std::vector<RunInfo>& runs) {
     for (const auto& run : runs) {
         QStringList parts;
         if (run.state != RunState::finished) parts << state_words(run).toLower();
-        parts << told_tags(run);
         const auto settings = told_settings(run);
         for (const std::size_t k : order)
             if (!settings[k].isEmpty()) parts << settings[k];
@@ -234,14 +249,15 @@ void RunTable::set_held_against(RunId run) {
     if (!runs_.empty()) Q_EMIT dataChanged(index(0, number), index(rowCount() - 1, number));
 }
 
-/// The one in force: of several runs compared that is the pinned one only where it is among them.
-bool RunTable::is_baseline(const RunInfo& run) const {
-    return run.id == (held_against_ != 0 ? held_against_ : marks_.baseline.id);
+/// A filled one of the pinned run; a hollow one of what others are held against in its stead, as it is not among them.
+QString RunTable::baseline_mark(const RunInfo& run) const {
+    if (run.id == marks_.baseline.id) return QString::fromUtf8("◆ ");
+    return run.id == held_against_ ? QString::fromUtf8("◇ ") : QString{};
 }
 
 QString RunTable::text(const RunInfo& run, int column) const {
     switch (column) {
-        case number: return (is_baseline(run) ? QString::fromUtf8("◆ ") : QString{}) + QString::number(run.id);
+        case number: return baseline_mark(run) + QString::number(run.id);
         case state: return state_words(run);
         case name:
             return (has_tag(run, star_tag) ? QString::fromUtf8("★ ") : QString{}) + QString::fromStdString(run.name);
@@ -251,7 +267,7 @@ QString RunTable::text(const RunInfo& run, int column) const {
         case validation_loss: return run.last_validation_loss ? three_digits(*run.last_validation_loss) : QString{};
         case speed: return run.tokens_per_second ? quantity(*run.tokens_per_second, {}) : QString{};
         case started: return local_time(run.started_utc);
-        case tags: return joined(run.tags);
+        case tags: return told_tags(run).join(", ");
         default: return {};
     }
 }
@@ -260,11 +276,15 @@ QString RunTable::text(const RunInfo& run, int column) const {
 QString RunTable::tip(int row, int column) const {
     const RunInfo& run = runs_[static_cast<std::size_t>(row)];
     auto told = QString::fromStdString(!run.error.empty() ? run.error : !run.warning.empty() ? run.warning : run.note);
-    if (column == number && is_baseline(run)) return tr("The baseline: the others are held against it");
     if (column == number && run.id == marks_.baseline.id)
-        return tr("Pinned as the baseline: the others are held against it as soon as it is selected too");
+        return held_against_ == 0 || held_against_ == run.id
+                   ? tr("The baseline: the others are held against it")
+                   : tr("Pinned as the baseline: the others are held against it as soon as it is selected too");
+    if (column == number && run.id == held_against_)
+        return tr("The others are held against it, as long as no baseline is among them");
     if (column != name) return told;
     QStringList lines{run_title(run), told_[static_cast<std::size_t>(row)]};
+    if (const QStringList own = told_tags(run); !own.isEmpty()) lines << tr("Tags: %1").arg(own.join(", "));
     if (!told.isEmpty()) lines << told;
     return lines.join('\n');
 }
@@ -313,9 +333,7 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
                                             : tr("Its colour in curves; a click hides it there (H)");
             return tip(index.row(), column);
         case Qt::TextAlignmentRole:
-            return column == number || (column >= iterations && column <= speed)
-                       ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter))
-                       : QVariant{};
+            return is_figure(column) ? QVariant(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant{};
         case sort_role: return sort_key(run, column);
         case run_role: return static_cast<qlonglong>(run.id);
         case told_colour_role:
@@ -323,6 +341,7 @@ QVariant RunTable::data(const QModelIndex& index, int role) const {
                            told_[static_cast<std::size_t>(index.row())].startsWith(state_words(run).toLower())
                        ? QVariant(theme().bad)
                        : QVariant{};
+        case chips_role: return column == name ? QVariant(chips_of(run)) : QVariant{};
         case told_role: return column == name ? QVariant(told_[static_cast<std::size_t>(index.row())]) : QVariant{};
         default: return {};
     }
@@ -349,6 +368,7 @@ QVariant RunTable::headerData(int section, Qt::Orientation orientation, int role
         return role == Qt::DisplayRole ? QVariant(pointer.section('/', -1).replace('_', ' ')) : QVariant{};
     }
     if (role == Qt::ToolTipRole) return tr(tips[section]);
+    if (role == Qt::TextAlignmentRole && is_figure(section)) return int(Qt::AlignRight | Qt::AlignVCenter);
     return role == Qt::DisplayRole ? QVariant(tr(names[section])) : QVariant{};
 }
 

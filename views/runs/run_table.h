@@ -35,7 +35,8 @@ public:
     };
     static constexpr int sort_role = Qt::UserRole, run_role = Qt::UserRole + 1,
                          told_role = Qt::UserRole + 2,  ///< what tells a run from others of its name
-        told_colour_role = Qt::UserRole + 3;            ///< of the first word of that: of a run that failed
+        told_colour_role = Qt::UserRole + 3,            ///< of the first word of that: of a run that failed
+        chips_role = Qt::UserRole + 4;                  ///< that there is a note, and tags
 
     /// A parameter of the frozen experiments, in a column of its own after the others.
     struct Parameter {
@@ -67,7 +68,7 @@ public:
 
 private:
     void take_changes(const std::vector<RunInfo>& runs);
-    bool is_baseline(const RunInfo& run) const;
+    QString baseline_mark(const RunInfo& run) const;
     QString text(const RunInfo& run, int column) const;
     QString tip(int row, int column) const;
     static QVariant sort_key(const RunInfo& run, int column);
@@ -81,6 +82,8 @@ private:
 
 inline const std::string star_tag = "starred", archive_tag = "archived";
 bool has_tag(const RunInfo& run, const std::string& tag);
+/// Without the two that have commands and marks of their own.
+std::vector<std::string> own_tags(const RunInfo& run);
 
 /// Rows whose number, name, state, skip ratio, seed, planner, tags or note hold every word of the filter; a number goes
 /// with the word before it: "skip 0". Archived runs only where they are
@@ -116,7 +119,7 @@ QString did_nothing_words(const std::vector<const RunData*>& runs);
 QString error_words(const RunInfo& run);
 /// "Run 5, Churn, skippipe-joint, finished".
 QString run_title(const RunInfo& run);
-/// What tells each from runs of the same name, in one order in all: that one did not finish, its tags, then what
+/// What tells each from runs of the same name, in one order in all: that one did not finish, then what
 /// differs between runs of one name: "seed 2, skip 0.33, gpipe" where all have that ratio and planner.
 std::vector<QString> runs_told(const std::vector<RunInfo>& runs);
 /// What is compared where nobody has chosen: of the newest experiment that was trained more than once the four newest

@@ -45,6 +45,9 @@ public:
     explicit BelowDelegate(int below, QObject* parent = nullptr, int first_colour = -1)
         : QStyledItemDelegate(parent), below_(below), first_colour_(first_colour) {}
 
+    /// The role of words that stand in frames behind the last of those below, as far as there is room.
+    void set_chips(int role) { chips_ = role; }
+
     /// Of all cells of that table: those of the column have the words.
     void go_across(const QTableView& table, int column) {
         table_ = &table;
@@ -103,6 +106,11 @@ public:
         }
         const int words_top = y;
         for (const auto& words : below) line(words_in, words, small, theme().text_2, low);
+        if (chips_ >= 0) {
+            const int used = below.isEmpty() ? 0 : QFontMetrics(small).horizontalAdvance(below.last()) + size::gap;
+            const QRect free(words_in.left() + used, below.isEmpty() ? y : y - low, words_in.width() - used, low);
+            draw_chips(*painter, free, whose.data(chips_).toStringList(), small);
+        }
         const auto colour = first_colour_ < 0 ? QColor{} : whose.data(first_colour_).value<QColor>();
         if (colour.isValid() && !below.isEmpty()) {
             y = words_top;
@@ -113,6 +121,29 @@ public:
 
 private:
     static constexpr int beside_text = 3;  ///< pixels that a style leaves before a cell's text
+
+    /// The last one is cut where it ends at the edge; of one that has room for no letter there is the ellipsis.
+    static void draw_chips(QPainter& painter, const QRect& room, const QStringList& words, const QFont& font) {
+        constexpr int inside = size::unit, least = 10;
+        const QFontMetrics metrics(font);
+        int x = room.left();
+        painter.setFont(font);
+        painter.setRenderHint(QPainter::Antialiasing);
+        for (const auto& word : words) {
+            const int wanted = metrics.horizontalAdvance(word) + 2 * inside, left = room.right() + 1 - x;
+            if (left < least) return;
+            const QRectF frame(x + 0.5, room.top() + 0.5, std::min(wanted, left) - 1, room.height() - 1);
+            painter.setPen(mix(theme().surface, theme().text_2, 0.5));
+            painter.drawRoundedRect(frame, 3, 3);
+            painter.setPen(theme().text_2);
+            const QString cut = metrics.elidedText(word, Qt::ElideRight, left - 2 * inside);
+            painter.drawText(frame, Qt::AlignCenter,
+                             wanted <= left  ? word
+                             : cut.isEmpty() ? QString(QChar(0x2026))
+                                             : cut);
+            x += wanted + size::unit;
+        }
+    }
 
     /// Pixels of a cell before its text.
     static int inset(const QTableView& table) {
@@ -133,7 +164,7 @@ private:
         return {QPoint(left, cell.rect.top()), cell.rect.bottomRight() - QPoint(size::unit, 0)};
     }
 
-    int below_, first_colour_;
+    int below_, first_colour_, chips_ = -1;
     const QTableView* table_ = nullptr;  ///< null: words stay in their cell
     int column_ = 0;
 };

@@ -128,14 +128,17 @@ QSize FlowKey::minimumSizeHint() const {
 
 void FlowKey::paintEvent(QPaintEvent*) {
     QPainter painter(this);
-    painter.setPen(theme().text);
     const auto all = places(width());
     const std::size_t count = shown(width());
     for (std::size_t i = 0; i < count; ++i) {
-        const auto& [picture, words, _] = entries_[i];
+        const auto& [picture, words, _, is_faint] = entries_[i];
+        constexpr double faint = 0.4;
         const QRect beside = all[i].adjusted(before_words(entries_[i]), 0, 0, 0);
         const auto above = (all[i].height() - picture.deviceIndependentSize().height()) / 2;
+        painter.setOpacity(is_faint ? faint : 1);
         painter.drawPixmap(QPointF(all[i].left(), all[i].top() + above), picture);
+        painter.setOpacity(1);
+        painter.setPen(is_faint ? theme().text_2 : theme().text);
         painter.drawText(beside, Qt::AlignLeft | Qt::AlignVCenter,
                          fontMetrics().elidedText(words, Qt::ElideRight, beside.width()));
     }

@@ -14,7 +14,8 @@ public:
     struct Entry {
         QPixmap picture;  ///< null: words alone
         QString words;
-        int least = 0;  ///< pixels that its words have at least: what they come to be moves no other
+        int least = 0;          ///< pixels that its words have at least: what they come to be moves no other
+        bool is_faint = false;  ///< of what is set aside
     };
 
     explicit FlowKey(const QFont& font, QWidget* parent = nullptr);

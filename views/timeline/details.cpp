@@ -233,7 +233,9 @@ Details gap_details(const LaneGap& gap, const std::string& node, const TimelineD
         add_last_sum(rows, gap, node, data);
         if (lane >= 0) add_ring(rows, data.lanes()[static_cast<std::size_t>(lane)].stage, data);
     }
-    rows.push_back({QObject::tr("Lasted"), from_to(gap.start_s, gap.end_s)});
+    const double length_s = gap.end_s - gap.start_s;  // which the title says
+    rows.push_back(
+        {{}, QObject::tr("From %1 to %2").arg(moment_words(gap.start_s, length_s), moment_words(gap.end_s, length_s))});
     return details;
 }
 

@@ -10,6 +10,20 @@ namespace skippipe {
 namespace {
 
 constexpr double drag_pixels = 4, edge_pixels = 5, mark_pixels = 4, handle_reach = 12;
+constexpr double widest_low_card = 0.7;  ///< of the timeline
+
+/// Low lanes have no room for a card of many lines: they go on beside each other, in as few as so many pixels let them.
+QStringList beside_each_other(const QStringList& lines, double width) {
+    QStringList few;
+    for (const auto& line : lines) {
+        const QString longer = few.isEmpty() ? line : few.last() + QStringLiteral("; ") + line;
+        if (!few.isEmpty() && ImGui::CalcTextSize(longer.toUtf8().constData()).x <= width)
+            few.last() = longer;
+        else
+            few << line;
+    }
+    return few;
+}
 
 }  // namespace
 
@@ -305,8 +319,9 @@ std::optional<Box> TimelineView::cause_box() const {
 
 void TimelineView::hover(double x, double y) {
     if (card_hidden_) return;
-    const Card card = card_at({x, y});
+    Card card = card_at({x, y});
     if (card.lines.isEmpty()) return;
+    if (compact_) card.lines = beside_each_other(card.lines, width() * widest_low_card);
     const auto& style = ImGui::GetStyle();
     double wide = 0;
     for (const auto& line : card.lines) wide = std::max<double>(wide, ImGui::CalcTextSize(line.toUtf8().constData()).x);

@@ -103,10 +103,12 @@ void MainWindow::export_report(const std::vector<RunId>& runs, const QString& qu
             for (const RunId id : runs)
                 if (const auto info = reader.run(id)) read.push_back(read_report_run(reader, *info, true));
             if (read.empty()) throw InputError("runs", "they are not there any more", "", "Select other ones");
-            const auto html = report_html(
-                read,
-                {.title = report_title(read), .question = question, .program = std::string("skippipe ") + version});
-            write_file_atomically(file, file.extension() == ".pdf" ? report_pdf(html).toStdString() : html);
+            const bool on_paper = file.extension() == ".pdf";
+            const auto html = report_html(read, {.title = report_title(read),
+                                                 .question = question,
+                                                 .program = std::string("skippipe ") + version,
+                                                 .lettering = on_paper ? paper_lettering : 1});
+            write_file_atomically(file, on_paper ? report_pdf(html).toStdString() : html);
         },
         [this, name](const QString& fault) {
             fault.isEmpty() ? tell_written(tr("The report was written to %1").arg(name), name)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the window remembers from one time to the next: theme, place, how its panes are divided, and which runs were
-// pinned or hidden. A KB, read and
-// written on the window's thread when it starts, and when somebody chooses a theme, opens a file or its menu, or closes
-// the window: QSettings replaces the file as a whole, and the next window reads it at once.
+// What the window remembers from one time to the next: theme, place, how its panes are divided, the last sweep's form,
+// and which runs were pinned or hidden. A KB, read and written on the window's thread when it starts, and when somebody
+// chooses a theme, opens a file or its menu, or closes the window: QSettings replaces the file as a whole, and the next
+// window reads it at once.
 #include <QActionGroup>
 #include <QApplication>
 #include <QCryptographicHash>
@@ -107,6 +107,11 @@ void MainWindow::remember_in(const QString& file, std::optional<ThemeChoice> the
     if (columns->restoreState(settings.value("columns/runs").toByteArray()))
         list.view().sortByColumn(columns->sortIndicatorSection(), columns->sortIndicatorOrder());
     for (const auto& [key, panel] : curve_panels()) panel->restore(settings.value(key).toStringList());
+    auto& sweep = compare_->sweep();
+    sweep.form().restore(settings.value("sweep").toStringList());
+    connect(&sweep, &SweepPanel::started, this, [this] {
+        QSettings(settings_file_, QSettings::IniFormat).setValue("sweep", compare_->sweep().form().choices());
+    });
     list.set_marks(marks_of(settings.value(key_of("runs", feed_.file())).toStringList()));
     connect(&list, &RunList::marks_changed, this, [this] {
         QSettings(settings_file_, QSettings::IniFormat)
@@ -183,6 +188,7 @@ void MainWindow::store_layout() const {
     QSettings settings(settings_file_, QSettings::IniFormat);
     settings.setValue("geometry", saveGeometry());
     for (const auto& [key, panel] : curve_panels()) settings.setValue(key, panel->choices());
+    settings.setValue("sweep", compare_->sweep().form().choices());
     settings.setValue("columns/chosen", compare_->list().has_chosen_columns());
     settings.setValue("columns/runs", compare_->list().view().horizontalHeader()->saveState());
     for (const auto* splitter : findChildren<QSplitter*>())

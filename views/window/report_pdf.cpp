@@ -2,6 +2,10 @@
 #include "views/window/report_pdf.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include <QBuffer>
 #include <QPageSize>
@@ -9,9 +13,12 @@
 #include <QPdfWriter>
 #include <QRegularExpression>
 #include <QAbstractTextDocumentLayout>
+#include <QTextBlock>
 #include <QTextCursor>
 #include <QTextDocument>
+#include <QTextFrame>
 #include <QTextObjectInterface>
+#include <QTextTable>
 
 #include "views/figure/svg_figure.h"
 
@@ -20,10 +27,13 @@ namespace {
 
 constexpr int page_dots_an_inch = 72, margin_mm = 15, figure_type = QTextFormat::UserObject + 1;
 constexpr int figure_property = QTextFormat::UserProperty + 1;
-constexpr int pdf_text_px = 9;
+constexpr int pdf_text_px = 9, pdf_foot_px = 8;
+constexpr double foot = 20;  ///< dots below each page's text
+constexpr QRgb faint_ink = qRgb(0x5B, 0x64, 0x72);
 /// What Qt's documents know of the page's own style, in sizes for paper.
 constexpr const char* pdf_style =
     "h1{font-size:16px}h2{font-size:12px;margin-top:16px}h3{font-size:10px}pre{font-size:7px;white-space:pre-wrap}"
+    "table{border-collapse:collapse}th,td{border-bottom:1px solid #E3E6EB}"
     "th{color:#5B6472}.faint{color:#5B6472}.better{color:#1A7F37;font-weight:600}.worse{color:#B3261E}";
 
 /// Ten pages of JSON a run are no reading.
@@ -76,6 +86,96 @@ private:
     double most_width_;
 };
 
+/// From where to where a part of the page is, in the document; `breaks` puts it on a page of its own.
+struct Part {
+    double top = 0, bottom = 0;
+    bool is_heading = false, is_table = false;
+    std::function<void()> breaks;
+};
+
+template <class Format>
+Format on_next_page(Format format) {
+    format.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
+    return format;
+}
+
+std::vector<Part> parts_of(QTextDocument& document) {
+    std::vector<Part> parts;
+    const auto* layout = document.documentLayout();
+    for (auto at = document.rootFrame()->begin(); !at.atEnd(); ++at) {
+        Part part;
+        QRectF box;
+        if (auto* frame = at.currentFrame()) {
+            box = layout->frameBoundingRect(frame);
+            part.is_table = qobject_cast<QTextTable*>(frame) != nullptr;
+            part.breaks = [frame] { frame->setFrameFormat(on_next_page(frame->frameFormat())); };
+        } else {
+            const QTextBlock block = at.currentBlock();
+            box = layout->blockBoundingRect(block);
+            part.is_heading = block.blockFormat().headingLevel() > 0;
+            part.breaks = [block] { QTextCursor(block).setBlockFormat(on_next_page(block.blockFormat())); };
+        }
+        part.top = box.top();
+        part.bottom = box.bottom();
+        if (box.height() > 0) parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+/// A heading is on the page of what it heads, and a table of less than half a page is on one. Others repeat their head.
+/// After each change all is laid out anew: of what Qt lays out bit by bit, some is left out.
+void keep_together(QTextDocument& document, const QSizeF& size) {
+    const double page = size.height();
+    for (auto at = document.rootFrame()->begin(); !at.atEnd(); ++at)
+        if (auto* table = qobject_cast<QTextTable*>(at.currentFrame())) {
+            auto format = table->format();
+            format.setHeaderRowCount(1);
+            table->setFormat(format);
+        }
+    const auto page_of = [page](double y) { return static_cast<int>(std::floor(y / page)); };
+    document.setPageSize(size);
+    auto parts = parts_of(document);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        std::size_t last = i;
+        while (parts[last].is_heading && last + 1 < parts.size()) ++last;
+        const Part &first = parts[i], &end = parts[last];
+        constexpr double longest = 0.5, least = 60;  // of a table, so much of it is beside its heading
+        const bool is_long = end.is_table && end.bottom - first.top > longest * page;
+        const double bottom = is_long ? std::min(end.bottom, end.top + least) : end.bottom;
+        const bool is_cut = page_of(first.top + 1) != page_of(bottom - 1) && bottom - first.top < page;
+        i = last;
+        if (!is_cut) continue;
+        first.breaks();
+        document.setPageSize(size);
+        parts = parts_of(document);  // what follows has moved
+    }
+}
+
+/// All pages, each with its number below.
+void print_pages(QTextDocument& document, QPdfWriter& writer, const QSizeF& page, double foot) {
+    QPainter painter(&writer);
+    const QString title = document.metaInformation(QTextDocument::DocumentTitle);
+    QFont small = document.defaultFont();
+    small.setPixelSize(pdf_foot_px);
+    const int pages = document.pageCount();
+    for (int i = 0; i < pages; ++i) {
+        if (i > 0) writer.newPage();
+        painter.save();
+        painter.translate(0, -i * page.height());
+        QAbstractTextDocumentLayout::PaintContext context;
+        context.clip = QRectF(0, i * page.height(), page.width(), page.height());
+        context.palette.setColor(QPalette::Text, Qt::black);
+        painter.setClipRect(context.clip);
+        document.documentLayout()->draw(&painter, context);
+        painter.restore();
+        painter.setFont(small);
+        painter.setPen(faint_ink);
+        const QRectF line(0, page.height(), page.width(), foot);
+        painter.drawText(line, Qt::AlignLeft | Qt::AlignBottom, title);
+        painter.drawText(line, Qt::AlignRight | Qt::AlignBottom, QObject::tr("%1 of %2").arg(i + 1).arg(pages));
+    }
+}
+
 }  // namespace
 
 QByteArray report_pdf(const std::string& html) {
@@ -115,9 +215,10 @@ QByteArray report_pdf(const std::string& html) {
         cursor.insertText(QString(QChar::ObjectReplacementCharacter), format);
     }
     // Only now: of a page that was laid out before its figures came, most would be left out.
-    document.setPageSize(room);
+    const QSizeF body = room - QSizeF(0, foot);
+    keep_together(document, body);
     writer.setTitle(document.metaInformation(QTextDocument::DocumentTitle));
-    document.print(&writer);
+    print_pages(document, writer, body, foot);
     return pdf;
 }
 

@@ -6,7 +6,11 @@
 
 namespace skippipe {
 
-/// A page of `report_html` as PDF on A4: its text can be searched, its figures stay lines. Any thread may call it, once
+/// Timelines are less than half as wide on paper: their words are to be this much larger.
+inline constexpr double paper_lettering = 1.55;
+
+/// A page of `report_html` as PDF on A4: its text can be searched, its figures stay lines, a table stays with
+/// its heading, and pages have numbers. Any thread may call it, once
 /// the application's fonts are there.
 QByteArray report_pdf(const std::string& html);
 
