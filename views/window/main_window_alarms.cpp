@@ -32,6 +32,7 @@ void MainWindow::tell_changes() {
             const bool badly = now.state == RunState::died || now.state == RunState::failed;
             const QString words = tr("Run %1 %2").arg(now.id).arg(state_words(now).toLower()) +
                                   (badly ? ": " + QString::fromStdString(now.error) : QString{});
+            if (banner_->text() == begun_words(now.id)) banner_->dismiss();  // there is nothing to watch any longer
             if (badly) banner_->show_message(words);
             note(words, now);
         }
