@@ -687,7 +687,8 @@ private Q_SLOTS:
         QTRY_VERIFY(palette() == nullptr);
         ask();
         QVERIFY(palette() != nullptr);
-        QCOMPARE(palette()->list().item(0)->text(), QString("Select everything"));  // it was used last
+        QCOMPARE(palette()->list().item(0)->text(), QString("node-2"));  // it was used last
+        QCOMPARE(palette()->list().item(1)->text(), QString("Select everything"));
         QStringList said;
         for (int row = 0; row < palette()->list().count(); ++row) said << palette()->list().item(row)->text();
         QVERIFY2(said.contains("Export spans as CSV…") && !said.contains("Spans as CSV…"), "by a verb");

@@ -41,7 +41,7 @@ protected:
         if (is_upright_) return option->text.clear();  // drawn by itself
         QStringList lines = option->text.split('\n');
         for (auto& line : lines)
-            line = option->fontMetrics.elidedText(line, Qt::ElideRight, sectionSize(section) - 2 * padding);
+            line = QFontMetrics(small_font()).elidedText(line, Qt::ElideRight, sectionSize(section) - 2 * padding);
         option->text = lines.join('\n');
     }
     void paintSection(QPainter* painter, const QRect& rect, int section) const override {
@@ -62,7 +62,8 @@ protected:
         const QFontMetrics font(small_font());
         int high = 0;
         for (const auto& line : words_of(section).split('\n')) high = std::max(high, font.horizontalAdvance(line));
-        return {usual.width(), std::min(high, most_high) + 2 * padding};
+        constexpr int edge = 4;  // the style's own, below
+        return {usual.width(), std::min(high, most_high) + 2 * padding + edge};
     }
 
 private:
