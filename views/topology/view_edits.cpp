@@ -117,6 +117,7 @@ void TopologyView::make_first_steps() {
     const auto follow = [this, steps, in_sight] { in_sight([&] { steps->follow(document_); }); };
     connect(&document_, &Document::changed, steps, follow);
     connect(&document_, &Document::faults_changed, steps, follow);
+    connect(&document_, &Document::replacing, steps, &FirstSteps::end);  // those were of another
     connect(&document_, &Document::replaced, steps,
             [this, steps, in_sight] { in_sight([&] { steps->begin(document_); }); });
     steps->begin(document_);
