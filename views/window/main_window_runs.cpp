@@ -281,6 +281,7 @@ void MainWindow::show_begun(RunId run) {
     if (waits) return show_workspace(watch);
     if (pages_->currentIndex() != watch)
         banner_->show_message(begun_words(run), {{tr("Watch it"), [this] { show_workspace(watch); }}});
+    tell_changes();  // a short one may be over by now
 }
 
 void MainWindow::measure() {
