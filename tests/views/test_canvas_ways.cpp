@@ -10,7 +10,9 @@
 #include "views/document/document.h"
 #include "views/topology/edits.h"
 #include "views/topology/graphviz_layout.h"
+#include "views/theme/theme.h"
 #include "views/topology/layouts.h"
+#include "views/topology/link_words.h"
 #include "views/topology/view.h"
 #include "views/topology/world_map.h"
 
@@ -120,6 +122,76 @@ private Q_SLOTS:
         QCOMPARE(link()->words, words);
         c.document.edit("elsewhere", [](Experiment& x) { x.topology.links[0].from = "node-3"; });
         QVERIFY(link() == nullptr);
+    }
+
+    /// Lines are as wide on a screen of twice as many pixels.
+    void links_are_as_wide_on_every_screen() {
+        Experiment e;
+        for (int i = 0; i < 2; ++i) add_node(e, {400.0 * i, 0});
+        add_link(e, "node-1", "node-2");
+        Canvas c(e);
+        QVERIFY(c.shown);
+        c.selection.clear();
+        const auto pixels_across = [&](double ratio) {
+            QImage seen(QSize(200, 100) * ratio, QImage::Format_ARGB32_Premultiplied);
+            seen.setDevicePixelRatio(ratio);
+            seen.fill(theme().surface);
+            QPainter painter(&seen);
+            c.view.scene_model().render(&painter, QRectF(0, 0, 200, 100), QRectF(100, -50, 200, 100));
+            painter.end();
+            int across = 0;
+            for (int y = 0; y < seen.height(); ++y)
+                across += seen.pixelColor(seen.width() / 2, y) != theme().surface ? 1 : 0;
+            return across;
+        };
+        QVERIFY2(pixels_across(1) >= 2, qPrintable(QString::number(pixels_across(1))));
+        QVERIFY2(std::abs(pixels_across(2) - 2 * pixels_across(1)) <= 2, qPrintable(QString::number(pixels_across(2))));
+    }
+
+    /// Widths use the whole range of bandwidths that there is, and tell little where links differ by little.
+    void widths_spread_over_the_bandwidths_present() {
+        const BandwidthRange wide{1e7, 1e8}, narrow{1e8, 1.1e8};
+        QCOMPARE(link_width(1e7, wide), 1.0);
+        QCOMPARE(link_width(1e8, wide), widest_link);
+        const double apart = link_width(1.1e8, narrow) - link_width(1e8, narrow);
+        QVERIFY2(apart > 0 && apart < 0.5, qPrintable(QString::number(apart)));
+        QVERIFY(link_width(2.5e6, {2.5e6, 2.5e6}) < link_width(1e9, {1e9, 1e9}));
+    }
+
+    /// What is dragged is the ring beside the name.
+    void a_link_is_drawn_from_the_ring() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        const QPointF ring = c.ring("region-1");
+        QTest::mousePress(c.view.viewport(), Qt::LeftButton, {}, c.view.mapFromScene(ring));
+        QTest::mouseMove(c.view.viewport(), c.view.mapFromScene(ring + QPointF(60, 60)));
+        const auto items = c.view.scene_model().items();
+        const auto line = std::find_if(items.begin(), items.end(), [](const QGraphicsItem* item) {
+            return qgraphicsitem_cast<const QGraphicsLineItem*>(item) != nullptr;
+        });
+        QVERIFY(line != items.end());
+        const QPointF from = static_cast<const QGraphicsLineItem*>(*line)->line().p1();
+        QVERIFY2(QLineF(from, ring).length() < 1, qPrintable(QString("%1 %2").arg(from.x()).arg(from.y())));
+        QTest::mouseRelease(c.view.viewport(), Qt::LeftButton, {}, c.view.mapFromScene(ring));
+    }
+
+    /// By keys a region of three looks as by the button, the next one at its right, and all of it is in sight.
+    void regions_are_built_by_keys_as_by_buttons() {
+        Canvas c({});
+        QVERIFY(c.shown);
+        for (const int key : {Qt::Key_R, Qt::Key_N, Qt::Key_N, Qt::Key_N, Qt::Key_R, Qt::Key_N, Qt::Key_N, Qt::Key_N})
+            QTest::keyClick(&c.view, static_cast<Qt::Key>(key));
+        const auto& t = c.topology();
+        QCOMPARE(t.nodes.size(), std::size_t{6});
+        for (std::size_t i = 0; i < 6; ++i) {
+            const auto& region = t.regions[i / 3];
+            const Point at = place_round({region.x, region.y}, static_cast<int>(i % 3), 3);
+            QVERIFY2(t.nodes[i].x == at.x && t.nodes[i].y == at.y, t.nodes[i].id.c_str());
+        }
+        QVERIFY(t.regions[1].x > t.regions[0].x);
+        QCOMPARE(t.regions[1].y, t.regions[0].y);
+        QVERIFY(
+            c.view.mapToScene(c.view.viewport()->rect()).boundingRect().contains(c.view.scene_model().things_box()));
     }
 
     /// A second region stands beside the first, at its height, where both are seen.

@@ -334,9 +334,82 @@ private Q_SLOTS:
                             QVERIFY2(table.itemDelegate()->sizeHint(option, cell).width() <= heads.sectionSize(column),
                                      qPrintable(cell.data().toString()));
                     }
+                const auto& upright = static_cast<const MarkedHeader&>(heads);
+                for (int column = 0; column < model->columnCount(); ++column) {
+                    const QString head = model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+                    const int words = QFontMetrics(small_font()).horizontalAdvance(head);
+                    QVERIFY2(words <= (upright.is_upright() ? heads.height() : heads.sectionSize(column)) - 10,
+                             qPrintable(head));
+                }
                 if (name == std::string("quick-start") && size.width() == 1280)
                     QVERIFY2(heads.length() <= table.viewport()->width(), qPrintable(words()));
             }
+    }
+
+    /// Nodes without a link of their own have what their regions give them, told apart; a value makes a link.
+    void the_matrix_shows_what_regions_give() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        const std::string lone = add_node(e, {900, 0});
+        for (int i = 0; i < 6; ++i) add_link(e, lone, e.topology.nodes[static_cast<std::size_t>(i)].id);
+        w->document().start_new(e);
+        auto& panel = see_matrix(*w);
+        auto& model = panel.model();
+        const auto cell = [&](const std::string& from, const std::string& to) {
+            int row = 0, column = 0;
+            while (model.row_end(row).id != from) ++row;
+            while (model.column_end(column).id != to) ++column;
+            return model.index(row, column);
+        };
+        const auto& links = w->document().experiment().topology.links;
+        const auto& t = w->document().experiment().topology;
+        const QModelIndex inside = cell("node-1", "node-2");
+        QVERIFY(model.is_inherited(inside) && !model.is_inherited(cell(lone, "node-1")));
+        QVERIFY(inside.data().toString() != "–" && inside.data().toString().toDouble() > 0);
+        QCOMPARE(inside.data(Qt::ForegroundRole).value<QColor>(), theme().text_2);
+        QVERIFY2(inside.data(Qt::ToolTipRole).toString().contains("all nodes of region-1"),
+                 qPrintable(inside.data(Qt::ToolTipRole).toString()));
+        const QModelIndex across = cell("node-1", "node-6");
+        QCOMPARE(across.data().toString(), cell("region-1", "region-2").data().toString());
+        QVERIFY(across.data(Qt::ToolTipRole).toString().contains("link of region-1 to region-2"));
+        QVERIFY(panel.words().text().contains("Pale figures"));
+        const QModelIndex none = cell("region-1", "node-1");
+        QVERIFY(none.data().toString().isEmpty() && !(none.flags() & Qt::ItemIsEditable));
+        // What is not changed makes no link; what is, has the rest of its region.
+        const auto count = links.size();
+        model.setData(inside, inside.data(Qt::EditRole), Qt::EditRole);
+        model.clear_cells({inside});
+        QCOMPARE(links.size(), count);
+        QVERIFY(model.setData(inside, "7", Qt::EditRole));
+        QCOMPARE(links.size(), count + 1);
+        QCOMPARE(links.back().latency_s, 0.007);
+        QCOMPARE(links.back().bandwidth_bytes_per_s, t.within_region.bandwidth_bytes_per_s);
+        QVERIFY(!model.is_inherited(cell("node-1", "node-2")) && model.is_inherited(across));
+        // Other programs get what is seen; a copy for here makes no links.
+        QVERIFY(!model.text_of({across}).isEmpty() && model.text_of({across}, true).isEmpty());
+    }
+
+    /// What cannot be put in is told by its pair and in the unit that is shown, its cell is marked, until the page
+    /// goes.
+    void a_refused_cell_is_marked() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& panel = see_matrix(*w);
+        auto& model = panel.model();
+        QString told = "-";
+        connect(&panel, &MatrixPanel::told, this, [&](const QString& what) { told = what; });
+        const QModelIndex cell = model.index(0, 1);
+        model.setData(cell, "banana", Qt::EditRole);
+        QCOMPARE(told, model.pair(0, 1) + ": \"banana\" is no number of ms; nothing was put in");
+        QVERIFY(cell.data(MatrixModel::refusal).toString().contains("banana"));
+        QCOMPARE(cell.data(Qt::ToolTipRole), cell.data(MatrixModel::refusal));
+        see_tab(w->design_page().canvas());
+        QCOMPARE(told, QString());
+        QVERIFY(cell.data(MatrixModel::refusal).toString().isEmpty());
+        see_matrix(*w);
+        model.setData(cell, "banana", Qt::EditRole);
+        QVERIFY(model.setData(cell, "12", Qt::EditRole));
+        QVERIFY(told.isEmpty() && cell.data(MatrixModel::refusal).toString().isEmpty());
     }
 
     /// What the colours of cells say.
@@ -605,6 +678,22 @@ private Q_SLOTS:
         const std::vector<PaletteEntry> places{
             {"Region", "Iowa", "", {}}, {"Region", "London", "", {}}, {"Region", "on Sea", "", {}}};
         QCOMPARE(find_entries(places, "on"), (std::vector<std::size_t>{2, 1, 0}));
+        // Written as one word it is found, too; before anything is typed what is likely stands first.
+        const std::vector<PaletteEntry> layouts{
+            {"File", "New", "", {}, 2}, {"Canvas", "Lay out by stage", "", {}, 1}, {"Canvas", "Play", "", {}, -1}};
+        QCOMPARE(find_entries(layouts, "layout"), std::vector<std::size_t>{1});
+        QCOMPARE(find_entries(layouts, "layout stage"), std::vector<std::size_t>{1});
+        QCOMPARE(find_entries(layouts, ""), (std::vector<std::size_t>{2, 1, 0}));
+        QTRY_VERIFY(palette() == nullptr);
+        ask();
+        QVERIFY(palette() != nullptr);
+        QCOMPARE(palette()->list().item(0)->text(), QString("node-2"));  // it was used last
+        QCOMPARE(palette()->list().item(1)->text(), QString("Select everything"));
+        QStringList said;
+        for (int row = 0; row < palette()->list().count(); ++row) said << palette()->list().item(row)->text();
+        QVERIFY2(said.contains("Export spans as CSV…") && !said.contains("Spans as CSV…"), "by a verb");
+        QVERIFY(said.indexOf("Fit everything") < said.indexOf("New"));
+        palette()->close();
     }
 
     void problems_are_mended_by_a_button() {
@@ -653,6 +742,13 @@ private Q_SLOTS:
         }
         QCOMPARE(w->design_page().problems().currentRow(), 0);
         QTRY_COMPARE(bar->findChild<QLabel*>()->text(), QString("Remedy for %1:").arg(id));
+        // It stands in the row of what it mends, and the nearest region is offered before many links.
+        auto& rows = w->design_page().problems();
+        w->design_page().bottom().setCurrentWidget(rows.parentWidget());
+        QTRY_VERIFY(bar->isVisible() && bar->height() > 20);
+        QTRY_VERIFY(rows.visualItemRect(rows.currentItem()).contains(bar->geometry()));
+        QVERIFY(rows.visualItemRect(rows.currentItem()).height() > row_height(rows.viewport()->width()) + 20);
+        QCOMPARE(remedies.front().words, QString("Put %1 in region-2").arg(id));
         // Where they would be cut short beside each other they stand one below the other.
         w->resize(1024, 700);
         auto* strip = w->design_page().plan_timeline().parentWidget()->findChild<RemedyBar*>();

@@ -287,6 +287,7 @@ private Q_SLOTS:
         QCOMPARE(to_field(17'563'648.0, bandwidth), QString("140.509184\u2009Mbit/s"));
         QCOMPARE(to_field(125e6, bandwidth), QString("1\u2009Gbit/s"));
         QCOMPARE(to_field(123456789.0, bandwidth), QString("987.654312\u2009Mbit/s"));
+        QCOMPARE(to_field(23.4 * 1e-3, seconds), QString("23.4\u2009ms"));  // not the same to the last bit
         QCOMPARE(to_field(16e9, Info{.unit = "B"}), QString("16\u2009GB"));
         QCOMPARE(to_field(123456789.0123, bandwidth), QString("987654312.0984\u2009bit/s"));
         QCOMPARE(limits_text({.unit = "B/s", .min = 0, .max = 1e9, .above_min = true}),

@@ -4,6 +4,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTemporaryDir>
+#include <QToolButton>
 #include <QtTest>
 
 #include "plugins/planners/all.h"
@@ -83,7 +84,7 @@ private Q_SLOTS:
         press("first_step_1");
         QCOMPARE(topology.regions.size(), std::size_t{1});
         QCOMPARE(topology.nodes.size(), std::size_t{3});
-        QVERIFY2(!steps->isVisible(), "a region of three is linked by its switch");
+        QCOMPARE(button("next_step")->text(), QString("Launch"));  // a region of three is linked by its switch
         // A second region pushes the first not out of sight, is filled by the next step, and what is linked is set.
         const auto is_in_sight = [&] {
             return canvas.mapToScene(canvas.viewport()->rect())
@@ -98,7 +99,11 @@ private Q_SLOTS:
         QVERIFY(topology.nodes.back().region == "region-2" && is_in_sight());
         press("next_step");
         QCOMPARE(w->selection().now(), (Selection{.links = {{"region-1", "region-2"}}}));
-        QVERIFY(first_error(w->document().faults()) == nullptr && !steps->isVisible());
+        QVERIFY(first_error(w->document().faults()) == nullptr);
+        QVERIFY(steps->isVisible() && button("next_step")->text() == "Launch");
+        // The box of the way covers none of what is drawn.
+        QTRY_VERIFY(
+            !canvas.mapFromScene(canvas.scene_model().things_box()).boundingRect().intersects(steps->geometry()));
         for (int i = 0; i < 3; ++i) w->document().undo_stack().undo();
         w->document().undo_stack().undo();
         QVERIFY(topology.nodes.empty() && steps->isVisible());
@@ -122,6 +127,14 @@ private Q_SLOTS:
         QCOMPARE(button("next_step")->text(), QString("Link all"));
         press("next_step");
         QCOMPARE(topology.links.size(), std::size_t{1});
+        QTest::mouseClick(canvas.findChild<QToolButton*>("no_steps"), Qt::LeftButton);
+        QVERIFY(!steps->isVisible());
+        w->document().edit("More", [](Experiment& e) { add_node(e, {300, 300}); });
+        QVERIFY2(!steps->isVisible(), "nobody wanted them any longer");
+        // What is opened was begun elsewhere.
+        auto e = six_in_two_regions();
+        e.topology.links.clear();
+        w->document().start_new(e);
         QVERIFY(!steps->isVisible());
     }
 

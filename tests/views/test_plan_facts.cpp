@@ -32,30 +32,43 @@ private Q_SLOTS:
     /// placement could reach stands below.
     void the_plan_says_how_good_it_is() {
         Score score;
-        QCOMPARE(plan_verdict(score, 0.1), QString());
-        QCOMPARE(any_placement_words(score, 0.1), QString());
+        QCOMPARE(plan_verdict(score, 0.1, true), QString());
+        QCOMPARE(any_placement_words(score, 0.1, true), QString());
         score.lower_bound_seconds = 1;
         score.gap = 0.2101;
         const QString any = "With any placement at most 22 % above the best (bound 1.00 s)";
-        QCOMPARE(plain(plan_verdict(score, 0.0723)), QString("at most 7.3 % above the best with these stages"));
-        QCOMPARE(plain(any_placement_words(score, 0.0723)), any);
-        QCOMPARE(plan_verdict(score, {}), QString());
-        QCOMPARE(plain(any_placement_words(score, {})), any);
-        QCOMPARE(plan_verdict(score, 0.0), QString("the best with these stages"));
-        QCOMPARE(plain(any_placement_words(score, 0.0)), any);
-        QCOMPARE(plain(plan_verdict(score, 0.2101)), QString("at most 22 % above the best with any placement"));
-        QCOMPARE(plain(any_placement_words(score, 0.2101)), QString("Bound with any placement: 1.00 s"));
+        QCOMPARE(plain(plan_verdict(score, 0.0723, true)), QString("at most 7.3 % above the best with these stages"));
+        QCOMPARE(plain(any_placement_words(score, 0.0723, true)), any);
+        QCOMPARE(plan_verdict(score, {}, true), QString());
+        QCOMPARE(plain(any_placement_words(score, {}, true)), any);
+        QCOMPARE(plan_verdict(score, 0.0, true), QString("the best with these stages"));
+        QCOMPARE(plain(any_placement_words(score, 0.0, true)), any);
+        QCOMPARE(plain(plan_verdict(score, 0.2101, true)), QString("at most 22 % above the best with any placement"));
+        QCOMPARE(plain(any_placement_words(score, 0.2101, true)), QString("Bound with any placement: 1.00 s"));
         score.gap = 0;
-        QCOMPARE(plan_verdict(score, 0.0), QString("no plan is shorter"));
-        QCOMPARE(any_placement_words(score, 0.0), QString());
+        QCOMPARE(plan_verdict(score, 0.0, true), QString("no plan is shorter"));
+        QCOMPARE(any_placement_words(score, 0.0, true), QString());
+        // The bound of a plan whose backward is whole says nothing of one that splits it.
+        QCOMPARE(plan_verdict(score, 0.0, false), QString("no unsplit plan is shorter"));
+        score.gap = 0.2101;
+        QCOMPARE(plain(plan_verdict(score, 0.0723, false)),
+                 QString("at most 7.3 % above the best unsplit plan with these stages"));
+        QCOMPARE(plain(any_placement_words(score, 0.0723, false)),
+                 QString("With any placement at most 22 % above the best unsplit plan (bound 1.00 s)"));
         auto w = window();
         w->document().start_new(six_in_two_regions());
         QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy() && w->plans().explanation() != nullptr, patient_ms);
-        const QString said = plan_verdict(w->plans().outcome()->score, w->plans().explanation()->placed_gap());
+        const QString said = plan_verdict(w->plans().outcome()->score, w->plans().explanation()->placed_gap(), false);
         QVERIFY(!said.isEmpty());
         QVERIFY2(w->design_page().figures().text().indexOf(said) < w->design_page().figures().text().indexOf("<br>"),
                  "it stands in the first line");
         QVERIFY2(w->design_page().figures().text().contains(said), qPrintable(w->design_page().figures().text()));
+        auto* area = w->findChild<PlanArea*>();
+        area->show_shortest("zero-bubble", 0.85 * w->plans().outcome()->score.iteration_seconds);
+        QVERIFY2(plain(w->design_page().figures().text()).contains("zero-bubble is 15 % shorter"),
+                 qPrintable(w->design_page().figures().text()));
+        area->show_shortest({}, 0);
+        QVERIFY(!w->design_page().figures().text().contains("shorter"));
         w->document().edit("More", [](Experiment& e) { e.pipeline.microbatches = 8; });
         QVERIFY2(!w->design_page().figures().text().contains(said), "of the plan before the edit it says nothing");
     }

@@ -623,6 +623,28 @@ private Q_SLOTS:
         QCOMPARE(plain(iteration_words(48.8, 130)), QString("48.8 s"));
         QCOMPARE(plain(iteration_words(130, 130)), QString("2 min 10 s"));
         QCOMPARE(plain(iteration_words(0.5, 2)), QString("0.500 s"));
+        QCOMPARE(plain(iteration_words(73.14, 74.3)), QString("1 min 13.1 s"));
+        WhatIfQuestion question;
+        question.unit = "B/s";
+        question.values = {15.625e6, 528e6};
+        QCOMPARE(plain(value_text(question, 15.625e6)), QString("125 Mbit/s"));
+        QCOMPARE(plain(value_text(question, 528e6)), QString("4.22 Gbit/s"));
+    }
+
+    /// An effect of a hundredth is seen; the axis begins at 0 where that shows as much.
+    void times_that_are_close_fill_the_curve() {
+        WhatIfCurve curve;
+        curve.resize(600, 260);
+        WhatIfQuestion question;
+        question.values = {0, 1, 2};
+        curve.show_curve(question, {{74.3, true}, {73.5, true}, {73.0, true}});
+        QVERIFY2(curve.bottom_s() > 60 && curve.bottom_s() < 73, qPrintable(QString::number(curve.bottom_s())));
+        QVERIFY(curve.place(2).y() - curve.place(0).y() > 60);
+        QVERIFY(curve.place(2).y() < curve.height() - 42 && curve.place(0).y() > 30);
+        curve.show_curve(question, {{73, true}, {73, true}, {73, true}});
+        QCOMPARE(curve.place(2).y(), curve.place(0).y());
+        curve.show_curve(question, {{74.3, true}, {30, true}, {20, true}});
+        QCOMPARE(curve.bottom_s(), 0.0);
     }
 
     void a_short_search_is_drawn_hollow() {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QAbstractItemView>
+#include <QComboBox>
 #include <QHeaderView>
+#include <QStyleOptionComboBox>
 #include <QTableWidget>
 #include <QtTest>
 
@@ -89,6 +92,21 @@ private Q_SLOTS:
         for (const bool dark : {false, true}) {
             apply_theme(*qApp, dark);
             QCOMPARE(QApplication::style()->styleHint(QStyle::SH_Widget_Animation_Duration), 0);
+        }
+    }
+
+    /// What a box offers is a list in the sheet's own colours, as menus are.
+    void boxes_open_lists_of_their_own_look() {
+        for (const bool dark : {false, true}) {
+            apply_theme(*qApp, dark);
+            QComboBox box;
+            box.addItems({"a", "b"});
+            box.ensurePolished();
+            QStyleOptionComboBox option;
+            option.initFrom(&box);
+            QCOMPARE(box.style()->styleHint(QStyle::SH_ComboBox_Popup, &option, &box), 0);
+            box.view()->ensurePolished();
+            QVERIFY(box.view()->palette().color(QPalette::Highlight) != theme().accent);
         }
     }
 

@@ -237,6 +237,7 @@ private Q_SLOTS:
         QCOMPARE(w->watch_page().isVisible(), !at_work);
         QCOMPARE(w->banner().text().contains("has begun"), at_work);
         QTRY_VERIFY_WITH_TIMEOUT(w->why_not_launch().isEmpty(), patient_ms);
+        QTRY_VERIFY_WITH_TIMEOUT(!w->banner().isVisible(), patient_ms);  // there is nothing to watch any longer
     }
 };
 

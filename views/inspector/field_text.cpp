@@ -31,6 +31,9 @@ QString with_unit(double value, const Info& info) {
     return unit.isEmpty() ? number : number + QChar(0x2009) + unit;
 }
 
+/// In all digits that a decimal text keeps: 23.4 ms are a thousandth of 23.4 s, though not to the last bit.
+bool is_same(double a, double b) { return QString::number(a, 'g', 15) == QString::number(b, 'g', 15); }
+
 /// Where "/ 2" or "* 1.5" at the end of a text begins; -1: nowhere.
 qsizetype factor_at(const QString& text) {
     const qsizetype at = std::max({text.lastIndexOf('/'), text.lastIndexOf('*'), text.lastIndexOf(QChar(0x00D7))});
@@ -104,7 +107,7 @@ QString number_text(double value, const char* unit) {
         const double scaled = power > 0 ? said / std::pow(10.0, power)
                                         : QString::number(said * std::pow(10.0, -power), 'g', 15).toDouble();
         const QString text = digits_of(scaled) + thin + QString::fromUtf8(prefix) + base;
-        if (text.size() <= most_scaled && read_number(text, unit) == value) return text;
+        if (text.size() <= most_scaled && is_same(read_number(text, unit).value_or(-value), value)) return text;
     }
     return digits_of(said) + thin + base;  // eight times a number is exact
 }

@@ -51,8 +51,8 @@ QString read_unit(const char* unit);
 QString digits_of(double value);
 /// Whether a field says this unit itself, as bytes and seconds: "16 GB", "58 ms".
 bool has_unit_in_field(const char* unit);
-/// Plain digits; bytes, bandwidths and seconds with their unit, and an SI prefix where that is exact: "16 GB", "58 ms".
-/// Bandwidths are in bit/s, as everywhere else they are read: "140.509184 Mbit/s" of 17,563,648 B/s.
+/// Plain digits; bytes, bandwidths and seconds with their unit, and an SI prefix where that is exact to 15 digits: "16
+/// GB", "58 ms". Bandwidths are in bit/s, as everywhere else they are read: "140.509184 Mbit/s" of 17,563,648 B/s.
 QString number_text(double value, const char* unit);
 /// A bandwidth's text with as many digits as are read: "141 Mbit/s" of "140.509184 Mbit/s"; any other text as it is.
 QString short_text(const QString& text, const char* unit);

@@ -238,7 +238,7 @@ private:
                 const auto choice = form.choices_.find(key);
                 const QStringList offered =
                     choice == form.choices_.end() ? QStringList{} : choice->second(form.document_.experiment());
-                const QString placeholder = is_none(key)                  ? QObject::tr("none (default)")
+                const QString placeholder = is_none(key)                  ? none_words(key)
                                             : IsOptional<Value>::value    ? QObject::tr("not set")
                                             : IsList<Value>::value        ? QObject::tr("automatic")
                                             : offered.contains(QString{}) ? QObject::tr("none")
@@ -257,8 +257,13 @@ private:
                     offered);
             }
         }
-        /// Prices and tokens of 0 are none, as where a field is not set.
-        static bool is_none(std::string_view key) { return key == "node_hour" || key == "gigabyte" || key == "tokens"; }
+        /// What 0 is, where it is no number but what a field has that is not set; empty: a number.
+        static QString none_words(std::string_view key) {
+            if (key == "node_hour" || key == "gigabyte" || key == "tokens") return QObject::tr("none (default)");
+            if (key == "kv_heads") return QObject::tr("as many as heads");
+            return key == "ffn_width" ? QObject::tr("8/3 of the width") : QString{};
+        }
+        static bool is_none(std::string_view key) { return !none_words(key).isEmpty(); }
         template <class Value>
         static QString field_of(std::string_view key, const Value& value, const Info& info) {
             const QString text = text_of(value, info);

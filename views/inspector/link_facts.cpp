@@ -89,7 +89,7 @@ QString way_words(const OneWay& way, const PlanOutcome& outcome) {
     QString words = sent.join(QStringLiteral(", ")) + QStringLiteral(", ") + quantity(way.bytes, "B");
     if (!outcome.problem.shared_links) return words;
     words += QStringLiteral("<br>") + QObject::tr("busy %1").arg(percent(way.busy_s / outcome.timeline.iteration_s));
-    if (way.wait_s <= 0) return words + QObject::tr(", nothing waits for it");
+    if (way.wait_s <= 0) return words + QObject::tr(", nothing queues for it");
     words += QObject::tr(", the longest wait %1").arg(duration(way.wait_s));
     if (way.waits < 0) return words;
     return words +

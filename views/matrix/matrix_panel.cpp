@@ -73,6 +73,11 @@ public:
             painter->fillRect(option.rect, ground);
         }
         QStyledItemDelegate::paint(painter, option, index);
+        if (index.data(MatrixModel::refusal).toString().isEmpty()) return;
+        painter->save();
+        painter->setPen(QPen(theme().bad, 2));
+        painter->drawRect(option.rect.adjusted(1, 1, -1, -1));
+        painter->restore();
     }
 };
 
@@ -86,6 +91,23 @@ double MatrixModel::value(int row, int column) const {
     return values_[static_cast<std::size_t>(row) * columns_.size() + static_cast<std::size_t>(column)];
 }
 
+double MatrixModel::inherited(int row, int column) const {
+    return inherited_[static_cast<std::size_t>(row) * columns_.size() + static_cast<std::size_t>(column)];
+}
+
+bool MatrixModel::is_closed(int row, int column) const {
+    if (shows_ == MatrixShows::connection) return false;
+    const bool is_region = row_end(row).is_region;
+    return is_region != column_end(column).is_region || (row == column && !is_region);
+}
+
+/// "inside east", "from east to west": whose link it is.
+QString MatrixModel::inherited_from(int row, int column) const {
+    const QString from = QString::fromStdString(row_end(row).region),
+                  to = QString::fromStdString(column_end(column).region);
+    return from == to ? tr("as between all nodes of %1").arg(from) : tr("by the link of %1 to %2").arg(from, to);
+}
+
 void MatrixModel::follow() {
     const Experiment& e = document_.experiment();
     const bool is_hops = !e.topology.hop_matrix_s.empty();
@@ -96,6 +118,8 @@ void MatrixModel::follow() {
     rows_ = std::move(rows);
     columns_ = std::move(columns);
     values_ = matrix_values(e, rows_, columns_, shows_);
+    inherited_ = inherited_values(e, rows_, columns_, shows_);
+    has_inherited_ = std::any_of(inherited_.begin(), inherited_.end(), [](double v) { return v >= 0; });
     // What a region has within is another thing than what leads out of it.
     std::vector<double> between = values_;
     for (std::size_t i = 0; i < between.size(); ++i)
@@ -128,6 +152,9 @@ QString MatrixModel::figure(double value) const { return three_digits(value / un
 
 QString MatrixModel::words(const QModelIndex& cell) const {
     const double v = value(cell.row(), cell.column());
+    if (is_inherited(cell))
+        return tr("%1, %2").arg(cell_text(inherited(cell.row(), cell.column()), shows_),
+                                inherited_from(cell.row(), cell.column()));
     return v < 0 ? QString{} : cell_text(v, shows_);
 }
 
@@ -135,6 +162,9 @@ QString MatrixModel::tip(int row, int column) const {
     const double v = value(row, column);
     if (is_within(row, column))
         return v < 0 ? QString{} : tr("Between nodes of %1").arg(QString::fromStdString(row_end(row).id));
+    if (is_closed(row, column)) return tr("A link joins two nodes or two regions");
+    if (is_inherited(index(row, column)))
+        return tr("%1: %2. A value here makes a link of their own").arg(pair(row, column), words(index(row, column)));
     if (v < 0)
         return (shows_ == MatrixShows::connection ? tr("%1: no limit; a value is what all it carries passes")
                                                   : tr("%1: not linked; a value links them"))
@@ -146,24 +176,34 @@ QString MatrixModel::tip(int row, int column) const {
 
 QVariant MatrixModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
-    const double v = value(index.row(), index.column());
+    const double own = value(index.row(), index.column());
+    const double v = is_inherited(index) ? inherited(index.row(), index.column()) : own;
     const bool far = is_far(index);
+    const bool has_none = is_within(index.row(), index.column()) || is_closed(index.row(), index.column());
+    const QString why = refused_ == index ? refused_why_ : QString{};
     switch (role) {
-        case Qt::DisplayRole:
-            return v >= 0 ? figure(v) : is_within(index.row(), index.column()) ? QString{} : QStringLiteral("–");
+        case Qt::DisplayRole: return v >= 0 ? figure(v) : has_none ? QString{} : QStringLiteral("–");
         case Qt::AccessibleTextRole: return words(index);
         case Qt::EditRole: return v >= 0 ? to_field(v, matrix_info(shows_)) : QString{};
+        case refusal: return why;
         case Qt::TextAlignmentRole: return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
-        case Qt::ToolTipRole: return tip(index.row(), index.column());
-        case Qt::ForegroundRole: return far ? theme().text_on(theme().warning) : QVariant{};
+        case Qt::ToolTipRole: return why.isEmpty() ? tip(index.row(), index.column()) : why;
+        case Qt::FontRole: {
+            if (!is_inherited(index)) return {};
+            QFont font = body_font();  // slanted: paleness alone may not be seen
+            font.setItalic(true);
+            return font;
+        }
+        case Qt::ForegroundRole:
+            return far ? theme().text_on(theme().warning) : is_inherited(index) ? theme().text_2 : QVariant{};
         case Qt::BackgroundRole: break;
         default: return {};
     }
     if (far) return theme().warning;
     // What is joined with itself is on no scale.
-    if (is_within(index.row(), index.column())) return QBrush(theme().line, Qt::BDiagPattern);
-    if (v <= 0 || most_ <= least_) return {};
-    const double share = std::log(v / least_) / std::log(most_ / least_);
+    if (has_none) return QBrush(theme().line, Qt::BDiagPattern);
+    if (own <= 0 || most_ <= least_) return {};
+    const double share = std::log(own / least_) / std::log(most_ / least_);
     return heat_colour(is_rate() ? 1 - share : share);
 }
 
@@ -205,8 +245,8 @@ void MatrixModel::mark(const Selection& selected) {
 }
 
 Qt::ItemFlags MatrixModel::flags(const QModelIndex& index) const {
-    const bool to_itself = is_within(index.row(), index.column()) && !row_end(index.row()).is_region;
-    return QAbstractTableModel::flags(index) | (to_itself ? Qt::NoItemFlags : Qt::ItemIsEditable);
+    return QAbstractTableModel::flags(index) |
+           (is_closed(index.row(), index.column()) ? Qt::NoItemFlags : Qt::ItemIsEditable);
 }
 
 bool MatrixModel::setData(const QModelIndex& index, const QVariant& value, int role) {
@@ -233,7 +273,9 @@ QString MatrixModel::text_of(const QModelIndexList& cells, bool names_unit) cons
     for (int row = top; row <= bottom; ++row) {
         QStringList line;
         for (int column = left; column <= right; ++column) {
-            const double v = value(row, column);
+            // What regions give is copied for other programs alone: here it would make links.
+            const bool is_lent = !names_unit && is_inherited(index(row, column));
+            const double v = is_lent ? inherited(row, column) : value(row, column);
             line << (v >= 0 && cells.contains(index(row, column)) ? figure_of(v) : QString{});
         }
         lines << line.join('\t');
@@ -242,7 +284,7 @@ QString MatrixModel::text_of(const QModelIndexList& cells, bool names_unit) cons
 }
 
 void MatrixModel::put_text(const QString& text, const QModelIndex& first) {
-    if (!first.isValid()) return Q_EMIT refused(tr("Choose the cell where the values begin"));
+    if (!first.isValid()) return refuse({}, tr("Choose the cell where the values begin"));
     const Info info = matrix_info(shows_);
     Experiment changed = document_.experiment();
     QString lines = text;
@@ -255,30 +297,51 @@ void MatrixModel::put_text(const QString& text, const QModelIndex& first) {
         for (qsizetype c = 0; c < cells.size(); ++c) {
             const int row = first.row() + static_cast<int>(r), column = first.column() + static_cast<int>(c);
             const QString cell = cells[c].trimmed();
-            if (cell.isEmpty() || (is_within(row, column) && !row_end(std::min(row, rowCount() - 1)).is_region))
-                continue;
-            const QString place = tr("Row %1, column %2: ").arg(r + 1).arg(c + 1);
-            if (row >= rowCount() || column >= columnCount())
-                return Q_EMIT refused(place + tr("there is no such pair; nothing was put in"));
+            if (cell.isEmpty()) continue;
+            const QModelIndex there = index(row, column);
+            if (is_within(row, column) && !row_end(std::min(row, rowCount() - 1)).is_region) continue;
+            if (!there.isValid())
+                return refuse({},
+                              tr("Row %1, column %2: there is no such pair; nothing was put in").arg(r + 1).arg(c + 1));
             std::optional<double> value;
             if (cell != QStringLiteral("–") && cell != QStringLiteral("-")) {
                 bool is_bare = false;
                 cell.toDouble(&is_bare);
                 const auto read =
                     read_field(is_bare ? cell + ' ' + unit_.name : cell, info, static_cast<double*>(nullptr));
-                if (!read.value) return Q_EMIT refused(place + read.fault + tr("; nothing was put in"));
+                if (!read.value) return refuse(there, fault_of(cell, read.fault));
                 value = *read.value;
             }
             if (const QString why = set_matrix_value(changed, row_end(row), column_end(column), shows_, value);
                 !why.isEmpty())
-                return Q_EMIT refused(place + why + tr("; nothing was put in"));
+                return refuse(there, why + tr("; nothing was put in"));
         }
     }
+    forget_refusal();
     document_.edit(tr("Matrix"), [&](Experiment& e) { e = changed; });
 }
 
+/// In the unit that is shown.
+QString MatrixModel::fault_of(const QString& entered, const QString& fault) const {
+    const bool is_number = read_number(entered, matrix_info(shows_).unit).has_value();
+    const QString why = is_number ? fault : tr("\"%1\" is no number of %2").arg(entered, unit_.name);
+    return why + tr("; nothing was put in");
+}
+
+/// Marks the cell and says why, with the pair that it is of.
+void MatrixModel::refuse(const QModelIndex& cell, const QString& why) {
+    if (refused_why_.isEmpty() && why.isEmpty()) return;
+    const QModelIndex before = refused_;
+    refused_ = cell;
+    refused_why_ = why;
+    for (const QModelIndex& changed : {before, cell})
+        if (changed.isValid()) Q_EMIT dataChanged(changed, changed);
+    Q_EMIT refused(cell.isValid() ? tr("%1: %2").arg(pair(cell.row(), cell.column()), why) : why);
+}
+
 void MatrixModel::clear_cells(const QModelIndexList& cells) {
-    if (shows_ == MatrixShows::hop) return Q_EMIT refused(tr("A matrix of hops has a value for each pair"));
+    if (shows_ == MatrixShows::hop) return refuse({}, tr("A matrix of hops has a value for each pair"));
+    forget_refusal();
     document_.edit(shows_ == MatrixShows::connection ? tr("Remove limits") : tr("Remove links"), [&](Experiment& e) {
         for (const auto& cell : cells)
             set_matrix_value(e, row_end(cell.row()), column_end(cell.column()), shows_, std::nullopt);
@@ -359,6 +422,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
                     table_->setCurrentIndex(below);
             });
     connect(shows_, &QComboBox::activated, this, [this] {
+        model_->forget_refusal();
         model_->choose(static_cast<MatrixShows>(shows_->currentData().toInt()));
         follow();
     });
@@ -409,6 +473,12 @@ void MatrixPanel::showEvent(QShowEvent* event) {
     QMetaObject::invokeMethod(this, &MatrixPanel::reveal_selected, Qt::QueuedConnection);  // once it has its size
 }
 
+/// What was refused is told here and nowhere else.
+void MatrixPanel::hideEvent(QHideEvent* event) {
+    QWidget::hideEvent(event);
+    model_->forget_refusal();
+}
+
 /// One thing that is selected elsewhere: its own cell, or a link's.
 void MatrixPanel::reveal_selected() {
     const Selection& s = selection_.now();
@@ -449,7 +519,8 @@ QString MatrixPanel::words_on_cells() const {
         model_->shows() == MatrixShows::hop ? tr("Hop times replace the links. %1").arg(filled)
         : model_->shows() == MatrixShows::connection
             ? tr("What all that a node sends, or receives, passes at most; an empty cell is no limit. %1").arg(filled)
-            : tr("An empty cell links nothing. %1").arg(filled);
+        : model_->has_inherited() ? tr("Pale figures are the regions', – is no link. %1").arg(filled)
+                                  : tr("An empty cell links nothing. %1").arg(filled);
     const auto& far = model_->outliers();
     if (far.empty()) return text;
     QStringList named;
@@ -475,10 +546,10 @@ void MatrixPanel::show_next_far() {
     table_->setFocus();
 }
 
-/// As wide as heads and values need, unless drawn by hand; narrower down to the values where all columns have room
-/// then, else as many as do, none of them cut. What is far off may be cut, its tip has it.
+/// As wide as heads and values need, unless drawn by hand; narrower, with heads that stand upright, where all columns
+/// have room so; else a little wider, so that none is cut at the edge. What is far off may be cut, its tip has it.
 void MatrixPanel::fit_columns() {
-    const QFontMetrics font(table_->font());
+    const QFontMetrics font(table_->font()), of_heads(small_font());
     int widest = -1, heads = 0;
     QModelIndex longest;
     for (int row = 0; row < std::min(model_->rowCount(), 64); ++row)
@@ -489,12 +560,17 @@ void MatrixPanel::fit_columns() {
     const int figures = std::max(least_cell, longest.isValid() ? width_of(*table_, longest) : 0);
     for (int column = 0; column < std::min(model_->columnCount(), 64); ++column)
         for (const auto& line : model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString().split('\n'))
-            heads = std::max(heads, font.horizontalAdvance(line) + 2 * size::gap);
+            heads = std::max(heads, of_heads.horizontalAdvance(line) + 2 * size::gap);
     const int need = std::min(std::max(figures, heads), most_cell), room = table_->viewport()->width();
-    const int shown = std::clamp(room / figures, 1, std::max(1, model_->columnCount()));
-    auto& head = *table_->horizontalHeader();
+    const int columns = std::max(1, model_->columnCount()), whole = std::max(1, room / std::max(1, need));
+    const bool all_fit = columns * figures <= room, is_narrow = all_fit && columns * need > room;
+    auto& head = static_cast<MarkedHeader&>(*table_->horizontalHeader());
     head.setMinimumSectionSize(std::min(least_cell, figures));
-    head.setDefaultSectionSize(std::min(need, std::max(figures, room / shown)));
+    // Of more than there is room for none is cut at the edge.
+    head.setDefaultSectionSize(is_narrow                ? room / columns
+                               : columns * need <= room ? need
+                                                        : std::max(need, room / whole));
+    head.set_upright(is_narrow);
     if (drawn_widths_.empty()) return;
     for (int column = 0; column < model_->columnCount(); ++column)
         if (const auto drawn = drawn_widths_.find(model_->column_end(column).id); drawn != drawn_widths_.end())

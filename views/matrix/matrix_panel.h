@@ -10,6 +10,7 @@
 #include <QAbstractTableModel>
 #include <QComboBox>
 #include <QLabel>
+#include <QPersistentModelIndex>
 #include <QPushButton>
 #include <QTableView>
 
@@ -60,6 +61,13 @@ public:
     std::pair<QString, QString> heat_ends() const;
     /// Marks the heads of what is selected: nodes with their regions, regions, and both ends of links.
     void mark(const Selection& selected);
+    /// Whether a cell's figure is its regions', not its own.
+    bool is_inherited(const QModelIndex& cell) const { return inherited(cell.row(), cell.column()) >= 0; }
+    bool has_inherited() const { return has_inherited_; }
+    /// A model's role: why what was entered there was refused; empty where nothing was.
+    static constexpr int refusal = Qt::UserRole;
+    /// What was refused is over.
+    void forget_refusal() { refuse({}, {}); }
     /// Cells far from the rest, row by row, in each from left to right.
     const std::vector<QModelIndex>& outliers() const { return outliers_; }
     bool is_far(const QModelIndex& cell) const { return std::binary_search(outliers_.begin(), outliers_.end(), cell); }
@@ -73,10 +81,17 @@ public:
     void clear_cells(const QModelIndexList& cells);
 
 Q_SIGNALS:
+    /// Empty: it is over.
     void refused(const QString& why);
 
 private:
     double value(int row, int column) const;
+    double inherited(int row, int column) const;
+    /// Where nothing can be: a link joins two nodes or two regions, and no node with itself.
+    bool is_closed(int row, int column) const;
+    QString inherited_from(int row, int column) const;
+    void refuse(const QModelIndex& cell, const QString& why);
+    QString fault_of(const QString& entered, const QString& fault) const;
     /// What is joined with itself.
     bool is_within(int row, int column) const { return shows_ != MatrixShows::connection && row == column; }
     /// More is quicker.
@@ -88,7 +103,11 @@ private:
     Document& document_;
     MatrixShows shows_ = MatrixShows::latency;
     std::vector<MatrixEnd> rows_, columns_;
-    std::vector<double> values_;  ///< row by row; negative: no link, no limit
+    std::vector<double> values_;     ///< row by row; negative: no link, no limit
+    std::vector<double> inherited_;  ///< of pairs that have none, from their regions; negative: nothing
+    bool has_inherited_ = false;
+    QPersistentModelIndex refused_;
+    QString refused_why_;
     std::vector<QModelIndex> outliers_;
     double least_ = 0, most_ = 0;
     MatrixUnit unit_;
@@ -117,10 +136,12 @@ public:
     void export_network(const std::filesystem::path& file, NetworkFormat format);
 
 Q_SIGNALS:
+    /// Empty: what was told last is over.
     void told(const QString& what);
 
 protected:
     void showEvent(QShowEvent*) override;
+    void hideEvent(QHideEvent*) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:

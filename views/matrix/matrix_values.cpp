@@ -152,7 +152,45 @@ std::vector<double> matrix_values(const Experiment& experiment, const std::vecto
     return values;
 }
 
+std::vector<double> inherited_values(const Experiment& experiment, const std::vector<MatrixEnd>& rows,
+                                     const std::vector<MatrixEnd>& columns, MatrixShows shows) {
+    std::vector<double> values(rows.size() * columns.size(), -1);
+    if (shows != MatrixShows::latency && shows != MatrixShows::bandwidth) return values;
+    const Topology& t = experiment.topology;
+    std::vector<MatrixEnd> regions;
+    for (const auto& region : t.regions) regions.push_back({region.id, true});
+    std::vector<double> between(regions.size() * regions.size(), -1);
+    put_links(between, t, regions, shows);
+    const auto own = matrix_values(experiment, rows, columns, shows);
+    const auto places = places_of(regions);
+    const auto region_of = [&](const MatrixEnd& end) {
+        const auto found = end.is_region ? places.end() : places.find(end.region);
+        return found == places.end() ? regions.size() : found->second;
+    };
+    std::vector<std::size_t> across;
+    for (const auto& end : columns) across.push_back(region_of(end));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        const std::size_t from = region_of(rows[r]);
+        for (std::size_t c = 0; from < regions.size() && c < columns.size(); ++c)
+            if (const std::size_t cell = r * columns.size() + c;
+                own[cell] < 0 && across[c] < regions.size() && !(rows[r] == columns[c]))
+                values[cell] = between[from * regions.size() + across[c]];
+    }
+    return values;
+}
+
 namespace {
+
+/// What a pair of nodes without a link of its own has of its regions.
+Link inherited_link(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to) {
+    Link link{from.id, to.id, 0.05, 1.25e8, true};
+    const auto take = [&](MatrixShows shows, double& value) {
+        if (const double found = inherited_values(experiment, {from}, {to}, shows).front(); found >= 0) value = found;
+    };
+    take(MatrixShows::latency, link.latency_s);
+    take(MatrixShows::bandwidth, link.bandwidth_bytes_per_s);
+    return link;
+}
 
 /// Limits are those of the document's own fields.
 struct TakeInfo {
@@ -212,7 +250,7 @@ QString set_matrix_value(Experiment& experiment, const MatrixEnd& from, const Ma
         return {};
     }
     if (link == nullptr) {
-        Link made{from.id, to.id, 0.05, 1.25e8, true};
+        Link made = inherited_link(experiment, from, to);
         if (from == to)
             made.latency_s = t.within_region.latency_s,
             made.bandwidth_bytes_per_s = t.within_region.bandwidth_bytes_per_s;

@@ -36,6 +36,10 @@ std::vector<MatrixEnd> matrix_columns(const Experiment& experiment, MatrixShows 
 /// where there is no limit.
 std::vector<double> matrix_values(const Experiment& experiment, const std::vector<MatrixEnd>& rows,
                                   const std::vector<MatrixEnd>& columns, MatrixShows shows);
+/// Of the same cells: what pairs of nodes without a link of their own have from their regions, the link between these
+/// or what lies inside one; negative elsewhere.
+std::vector<double> inherited_values(const Experiment& experiment, const std::vector<MatrixEnd>& rows,
+                                     const std::vector<MatrixEnd>& columns, MatrixShows shows);
 /// Unit and limits of a cell.
 Info matrix_info(MatrixShows shows);
 /// The same of a node's field, by its key.

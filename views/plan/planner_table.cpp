@@ -187,6 +187,7 @@ void PlannerTable::follow() {
             table_->item(row, column)->setForeground(old ? theme().text_2 : theme().text);
     table_->setColumnHidden(price_column, !has_prices(document_.experiment()));
     show_words();
+    Q_EMIT compared();
     ask_if_seen();  // prices alone: the plan stays
 }
 
@@ -278,6 +279,16 @@ void PlannerTable::take(const PlannerRow& row, int place, int serial) {
     say_next();
     mark_best();
     show_words();
+    Q_EMIT compared();
+}
+
+std::optional<std::pair<QString, double>> PlannerTable::shortest() const {
+    std::optional<std::pair<QString, double>> found;
+    for (int row = 0; key_ && !is_old() && row < table_->rowCount(); ++row)
+        if (const double s = table_->item(row, iteration_column)->data(Qt::UserRole).toDouble();
+            s > 0 && (!found || s < found->second))
+            found = {table_->item(row, planner_column)->data(Qt::UserRole).toString(), s};
+    return found;
 }
 
 void PlannerTable::resizeEvent(QResizeEvent* event) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <utility>
 
 #include <QElapsedTimer>
 #include <QLabel>
@@ -43,12 +45,18 @@ public:
     /// That plan is of the experiment as it was, or is none: its row is empty again, nothing is asked by itself.
     void show_no_plan();
     bool is_busy() const { return busy_; }
+    /// The shortest plan so far of the experiment as it is, and its planner; nothing: none is known.
+    std::optional<std::pair<QString, double>> shortest() const;
     QTableWidget& table() { return *table_; }
     QPushButton& button() { return *button_; }
     /// Shows the plot where there is no room for both.
     QPushButton& plot_button() { return *plot_button_; }
     /// Time against price, where the experiment has prices: beside the table, in a narrow panel in its place.
     PricePlot& plot() { return *plot_; }
+
+Q_SIGNALS:
+    /// `shortest` may be another.
+    void compared();
 
 protected:
     void showEvent(QShowEvent*) override;

@@ -18,7 +18,8 @@ constexpr int left_room = 72, bottom_room = 42, top_room = 34;
 constexpr int gap_room = 34, above_gaps = 12;  ///< of the row of values without a plan, and between it and the axis
 constexpr double point_radius = 4;
 constexpr double pale_opacity = 0.4;
-constexpr double tick_room = 44;  ///< pixels between ticks, at least
+constexpr double tick_room = 44;    ///< pixels between ticks, at least
+constexpr double by_clock = 59.95;  ///< seconds from which times are told in minutes
 
 /// Of a short search: it takes at most so long.
 QString bounded_by(const WhatIfAnswer& answer, const QString& time) {
@@ -32,8 +33,10 @@ bool has_answer(const std::vector<WhatIfAnswer>& answers) {
 }  // namespace
 
 QString iteration_words(double seconds, double most_s) {
-    constexpr double in_minutes = 120;
-    return most_s < in_minutes ? duration_beside(seconds, most_s) : duration(seconds);
+    constexpr double in_minutes = 120;  // as duration() does, with a digit more where that tells
+    return most_s < by_clock     ? duration_beside(seconds, most_s)
+           : most_s < in_minutes ? tick(seconds, 0.1)
+                                 : duration(seconds);
 }
 
 WhatIfCurve::WhatIfCurve(QWidget* parent) : QWidget(parent) {
@@ -51,8 +54,12 @@ void WhatIfCurve::show_curve(const WhatIfQuestion& question, const std::vector<W
     if (is_pale_) return;
     question_ = question;
     answers_ = answers;
-    most_s_ = 0;
-    for (const auto& answer : answers_) most_s_ = std::max(most_s_, answer.seconds);
+    least_s_ = most_s_ = 0;
+    for (const auto& answer : answers_) {
+        if (!answer.has_plan()) continue;
+        least_s_ = least_s_ > 0 ? std::min(least_s_, answer.seconds) : answer.seconds;
+        most_s_ = std::max(most_s_, answer.seconds);
+    }
 }
 
 void WhatIfCurve::choose(int index) {
@@ -84,17 +91,43 @@ double WhatIfCurve::x_of(double value) const {
 /// Where the axis ends: at a tick.
 double WhatIfCurve::top_s() const {
     const double step = step_s();
-    return step > 0 ? step * std::ceil(most_s_ / step) : 0;
+    return step > 0 ? step * std::ceil(most_s_ / step - 1e-9) : 0;
+}
+
+/// What the axis is to hold.
+double WhatIfCurve::range_s() const {
+    constexpr double least_share = 0.02;  // of the longest: what differs by less is as good as level
+    return least_s_ < most_s_ / 2 ? most_s_ : std::max(1.2 * (most_s_ - least_s_), least_share * most_s_);
+}
+
+double WhatIfCurve::bottom_s() const {
+    const double step = step_s();
+    if (step <= 0 || range_s() >= most_s_) return 0;
+    const double below = (range_s() - (most_s_ - least_s_)) / 2;
+    return std::max(0.0, step * std::floor((least_s_ - below) / step + 1e-9));
 }
 
 double WhatIfCurve::step_s() const {
     const double ticks = std::max(1.0, std::floor(frame().height() / tick_room));
-    return most_s_ > 0 ? nice_step_beside(most_s_ / ticks, most_s_) : 0;
+    if (most_s_ <= 0) return 0;
+    return most_s_ < by_clock ? nice_step_beside(range_s() / ticks, most_s_) : clock_step(range_s() / ticks);
 }
 
-/// From 0: half the height is half the time.
+std::vector<double> WhatIfCurve::ticks_s() const {
+    std::vector<double> ticks;
+    const double step = step_s(), bottom = bottom_s();
+    if (step <= 0) return ticks;
+    for (int i = 0; bottom + i * step <= top_s() + step / 2; ++i) ticks.push_back(bottom + i * step);
+    return ticks;
+}
+
+QString WhatIfCurve::tick_words(double seconds) const {
+    return most_s_ < by_clock ? tick_beside(seconds, step_s(), most_s_) : tick(seconds, step_s());
+}
+
 double WhatIfCurve::y_of(double seconds) const {
-    return frame().bottom() - (most_s_ > 0 ? seconds / top_s() : 0) * frame().height();
+    const double bottom = bottom_s();
+    return frame().bottom() - (most_s_ > 0 ? (seconds - bottom) / (top_s() - bottom) : 0) * frame().height();
 }
 
 QPointF WhatIfCurve::place(std::size_t value) const {
@@ -106,18 +139,15 @@ QPointF WhatIfCurve::place(std::size_t value) const {
 /// Whether a box lies on the words of the axis of times.
 bool WhatIfCurve::covers_times(const QRectF& box) const {
     constexpr double words_high = 14;
-    const double step = step_s();
     if (box.left() >= left_room - size::gap) return false;
-    for (int i = 0; step > 0 && i * step <= top_s() * (1 + 1e-9); ++i)
-        if (std::abs(box.center().y() - y_of(i * step)) < words_high) return true;
-    return false;
+    const auto ticks = ticks_s();
+    return std::any_of(ticks.begin(), ticks.end(),
+                       [&](double at) { return std::abs(box.center().y() - y_of(at)) < words_high; });
 }
 
-/// Small words about a place, moved into the frame.
-void WhatIfCurve::draw_beside(QPainter& painter, QPointF middle, const QString& words) const {
-    painter.save();
-    painter.setPen(theme().text);
-    QRectF box(0, 0, painter.fontMetrics().horizontalAdvance(words) + 2, 14);
+/// Of small words about a place, moved into the frame.
+QRectF WhatIfCurve::box_beside(QPointF middle, double words_wide) const {
+    QRectF box(0, 0, words_wide + 2, 14);
     box.moveCenter(middle);
     if (box.right() > width() - 2) box.moveRight(width() - 2);
     if (box.top() < frame().top() - 6) box.moveTop(middle.y() + 22);  // below what it is about
@@ -126,9 +156,29 @@ void WhatIfCurve::draw_beside(QPainter& painter, QPointF middle, const QString& 
         const bool is_level = answers_.size() > 1 && std::abs(place(1).y() - place(0).y()) < apart;
         is_level ? box.moveTop(middle.y() + 22) : box.moveLeft(left_room - size::gap + 2);
     }
-    painter.fillRect(box, theme().surface);  // lines run below
-    painter.drawText(box, Qt::AlignCenter, words);
-    painter.restore();
+    return box;
+}
+
+/// Times beside their points, as many as have room: what is chosen and what is now first, then the ends.
+void WhatIfCurve::draw_words(QPainter& painter) const {
+    std::vector<std::size_t> order;
+    const auto now = std::find(question_.values.begin(), question_.values.end(), question_.now);
+    if (chosen_ >= 0) order.push_back(static_cast<std::size_t>(chosen_));
+    if (now != question_.values.end()) order.push_back(static_cast<std::size_t>(now - question_.values.begin()));
+    if (!answers_.empty()) order.insert(order.end(), {0, answers_.size() - 1});
+    for (std::size_t i = 0; i < answers_.size(); ++i) order.push_back(i);
+    std::vector<QRectF> taken;
+    painter.setPen(theme().text);
+    for (const std::size_t i : order) {
+        if (i >= answers_.size() || !answers_[i].has_plan()) continue;
+        const QString words = bounded_by(answers_[i], iteration_words(answers_[i].seconds, most_s_));
+        const QRectF box = box_beside(place(i) - QPointF(0, 17), painter.fontMetrics().horizontalAdvance(words));
+        if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(box); }))
+            continue;
+        taken.push_back(box.adjusted(-2, 0, 2, 0));
+        painter.fillRect(box, theme().surface);  // lines run below
+        painter.drawText(box, Qt::AlignCenter, words);
+    }
 }
 
 void WhatIfCurve::paintEvent(QPaintEvent*) {
@@ -144,6 +194,7 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
     painter.setOpacity(is_pale_ ? pale_opacity : 1);
     draw_line(painter);
     for (std::size_t i = 0; i < answers_.size(); ++i) draw_point(painter, i);
+    draw_words(painter);
     if (!hasFocus()) return;
     painter.setOpacity(1);
     painter.setPen(QPen(theme().accent, 1));
@@ -155,17 +206,26 @@ void WhatIfCurve::paintEvent(QPaintEvent*) {
 void WhatIfCurve::draw_times(QPainter& painter) const {
     const Theme& t = theme();
     const QRectF in = frame();
-    const double step = step_s();
-    for (int i = 0; step > 0 && i * step <= top_s() * (1 + 1e-9); ++i) {
+    const double bottom = bottom_s();
+    for (const double at : ticks_s()) {
         painter.setPen(QPen(t.line, 1));
-        painter.drawLine(QPointF(in.left(), y_of(i * step)), QPointF(in.right(), y_of(i * step)));
+        painter.drawLine(QPointF(in.left(), y_of(at)), QPointF(in.right(), y_of(at)));
         painter.setPen(t.text_2);
-        painter.drawText(QRectF(0, y_of(i * step) - 10, left_room - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
-                         tick_beside(i * step, step, most_s_));
+        painter.drawText(QRectF(0, y_of(at) - 10, left_room - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
+                         tick_words(at));
     }
     painter.setPen(t.text_2);
     painter.drawText(QRectF(size::gap, 2, width() - 2 * size::gap, 16), Qt::AlignLeft | Qt::AlignVCenter,
-                     tr("Iteration time"));
+                     bottom > 0 ? tr("Iteration time, from %1 on").arg(tick_words(bottom)) : tr("Iteration time"));
+    if (bottom <= 0) return;
+    // The axis is broken: it does not begin at 0.
+    constexpr double step_px = 4;
+    QPolygonF broken;
+    for (int i = 0; i <= 4; ++i)
+        broken << QPointF(in.left() + (i % 2 == 0 ? -step_px : step_px) * (i == 0 || i == 4 ? 0 : 1),
+                          in.bottom() + (i - 4) * step_px);
+    painter.setPen(QPen(t.text_2, 1.5));
+    painter.drawPolyline(broken);
 }
 
 /// The axis of values: its ends always, between them as many as have room.
@@ -240,7 +300,6 @@ void WhatIfCurve::draw_point(QPainter& painter, std::size_t i) const {
     if (static_cast<int>(i) == chosen_) painter.drawEllipse(at, point_radius + 4, point_radius + 4);
     if (answer.is_whole) painter.setBrush(t.accent);
     painter.drawEllipse(at, point_radius, point_radius);
-    draw_beside(painter, at - QPointF(0, 17), bounded_by(answer, iteration_words(answer.seconds, most_s_)));
 }
 
 void WhatIfCurve::choose_at(double x) {

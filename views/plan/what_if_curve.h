@@ -25,6 +25,8 @@ public:
     /// The longest time that is drawn: beside it, all are said in one unit.
     double most_s() const { return most_s_; }
     int chosen() const { return chosen_; }
+    /// Where the axis of times begins: at 0, unless all times lie close together far above it.
+    double bottom_s() const;
     /// Where the point of a value stands.
     QPointF place(std::size_t value) const;
     QSize sizeHint() const override { return {320, 140}; }
@@ -43,7 +45,10 @@ private:
     double x_of(double value) const;
     double y_of(double seconds) const;
     double top_s() const;
+    double range_s() const;
     double step_s() const;
+    std::vector<double> ticks_s() const;
+    QString tick_words(double seconds) const;
     void draw_times(QPainter& painter) const;
     void draw_values(QPainter& painter) const;
     int gaps_high() const;
@@ -51,13 +56,14 @@ private:
     void draw_now(QPainter& painter) const;
     void draw_line(QPainter& painter) const;
     void draw_point(QPainter& painter, std::size_t i) const;
+    void draw_words(QPainter& painter) const;
     bool covers_times(const QRectF& box) const;
-    void draw_beside(QPainter& painter, QPointF middle, const QString& words) const;
+    QRectF box_beside(QPointF middle, double words_wide) const;
     void choose_at(double x);
 
     WhatIfQuestion question_;
     std::vector<WhatIfAnswer> answers_;
-    double most_s_ = 0;
+    double least_s_ = 0, most_s_ = 0;
     int chosen_ = -1;
     bool is_pale_ = false;
 };

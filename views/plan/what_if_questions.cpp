@@ -138,7 +138,7 @@ void ask_of_link(std::vector<WhatIfQuestion>& all, const Experiment& e, const Li
 QString value_text(const WhatIfQuestion& question, double value) {
     const QString unit = QString::fromUtf8(question.unit);
     return unit == "s"     ? duration_beside(value, question.values.back())
-           : unit == "B/s" ? quantity_beside(8 * value, 8 * question.values[question.values.size() / 2], "bit/s")
+           : unit == "B/s" ? without_zeros(quantity(8 * value, "bit/s"))
                            : QString::number(value, 'g', value < 1 ? 2 : 4);
 }
 

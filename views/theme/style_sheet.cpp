@@ -61,8 +61,11 @@ QAbstractSpinBox::up-arrow { image: url(@uparrow); width: 8px; height: 8px; }
 QAbstractSpinBox::down-arrow { image: url(@arrow); width: 8px; height: 8px; }
 QComboBox::drop-down { border: 0; width: 20px; }
 QComboBox::down-arrow { image: url(@arrow); width: 10px; height: 10px; }
-QComboBox QAbstractItemView { background: @surface; color: @text; border: 1px solid @line; selection-background-color: @selected;
-  selection-color: @text; }
+/* A list below the box, as menus look; without this it is drawn as a menu of the platform, by no rule of these. */
+QComboBox { combobox-popup: 0; }
+QComboBox QAbstractItemView, QComboBox QAbstractItemView:focus { background: @surface; color: @text; border: 1px solid @line;
+  padding: 4px 0; selection-background-color: @selected; selection-color: @text; }
+QComboBox QAbstractItemView::item { min-height: 26px; padding: 0 8px; }
 QCheckBox { spacing: 8px; min-height: 26px; }
 QCheckBox::indicator { width: 12px; height: 12px; border: 1px solid @text2; border-radius: 2px; background: @surface; padding: 1px; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }

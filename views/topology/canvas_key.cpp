@@ -57,7 +57,7 @@ QString CanvasKey::words() const {
     QStringList lines;
     if (has_bandwidths_)
         lines << tr("A link's width is its bandwidth: from %1 to %2")
-                     .arg(rate(slowest_bytes_per_s_), rate(fastest_bytes_per_s_));
+                     .arg(rate(range_.slowest_bytes_per_s), rate(range_.fastest_bytes_per_s));
     if (has_critical_)
         lines << tr(
             "Dark, with its share of the critical path: the node and the link that the end of the plan's "
@@ -66,20 +66,29 @@ QString CanvasKey::words() const {
 }
 
 void CanvasKey::follow() {
-    const auto& links = document_.experiment().topology.links;
-    const auto [slowest, fastest] = std::minmax_element(links.begin(), links.end(), [](const Link& a, const Link& b) {
-        return a.bandwidth_bytes_per_s < b.bandwidth_bytes_per_s;
-    });
-    slowest_bytes_per_s_ = links.empty() ? 0 : slowest->bandwidth_bytes_per_s;
-    fastest_bytes_per_s_ = links.empty() ? 0 : fastest->bandwidth_bytes_per_s;
+    range_ = bandwidths_of(document_.experiment().topology.links);
     const int room = tabs_.width() - tabs_.tabBar()->sizeHint().width();
     const bool is_seen = tabs_.currentWidget() == &canvas_;
-    // Widths speak for themselves rather than a dark mark does.
-    has_bandwidths_ = false;
-    has_critical_ = is_seen && is_critical_;
-    has_critical_ = has_critical_ && width_of_key() <= room;
-    has_bandwidths_ = is_seen && link_width(slowest_bytes_per_s_) < link_width(fastest_bytes_per_s_);
-    has_bandwidths_ = has_bandwidths_ && width_of_key() <= room;
+    const bool differs =
+        link_width(range_.slowest_bytes_per_s, range_) < link_width(range_.fastest_bytes_per_s, range_);
+    // As much of it as there is room for; widths speak for themselves rather than a dark mark does.
+    struct Form {
+        bool bandwidths, is_brief, critical, mark_alone;
+    };
+    constexpr Form forms[] = {{true, false, true, false},
+                              {true, true, true, false},
+                              {true, true, true, true},
+                              {false, false, true, false},
+                              {true, true, false, false}};
+    has_bandwidths_ = has_critical_ = false;
+    for (const Form& form : forms) {
+        has_bandwidths_ = is_seen && differs && form.bandwidths;
+        has_critical_ = is_seen && is_critical_ && form.critical;
+        is_brief_ = form.is_brief;
+        has_mark_alone_ = form.mark_alone;
+        if (width_of_key() <= room) break;
+        has_bandwidths_ = has_critical_ = false;
+    }
     setVisible(has_bandwidths_ || has_critical_);
     setToolTip(words());
     setAccessibleName(words());
@@ -89,13 +98,20 @@ void CanvasKey::follow() {
 
 QSize CanvasKey::sizeHint() const { return {isHidden() ? 0 : width_of_key(), size::row}; }
 
+/// "76.3 Mbit/s – 2.08 Gbit/s"
+QString CanvasKey::range_words() const {
+    return QStringLiteral("%1 – %2").arg(rate(range_.slowest_bytes_per_s), rate(range_.fastest_bytes_per_s));
+}
+
 int CanvasKey::width_of_bandwidths() const {
-    return entry_width(line_length, rate(slowest_bytes_per_s_)) + entry_width(line_length, rate(fastest_bytes_per_s_));
+    if (is_brief_) return entry_width(line_length, range_words());
+    return entry_width(line_length, rate(range_.slowest_bytes_per_s)) +
+           entry_width(line_length, rate(range_.fastest_bytes_per_s));
 }
 
 int CanvasKey::width_of_key() const {
-    return (has_bandwidths_ ? width_of_bandwidths() : 0) +
-           (has_critical_ ? entry_width(share_sample(), critical_entry()) : 0);
+    const int critical = has_mark_alone_ ? share_sample() + size::gap : entry_width(share_sample(), critical_entry());
+    return (has_bandwidths_ ? width_of_bandwidths() : 0) + (has_critical_ ? critical : 0);
 }
 
 void CanvasKey::paintEvent(QPaintEvent*) {
@@ -111,16 +127,31 @@ void CanvasKey::paintEvent(QPaintEvent*) {
                          Qt::AlignLeft | Qt::AlignVCenter, words);
         x += entry_width(sample, words);
     };
-    if (has_bandwidths_)
-        for (const double bytes_per_s : {slowest_bytes_per_s_, fastest_bytes_per_s_}) {
+    if (has_bandwidths_ && is_brief_) {
+        // A line that widens: from the slowest to the fastest.
+        const auto [slow_colour, thin] = canvas_.scene_model().link_line(range_.slowest_bytes_per_s);
+        const auto [fast_colour, wide] = canvas_.scene_model().link_line(range_.fastest_bytes_per_s);
+        QLinearGradient colours(x, 0, x + line_length, 0);
+        colours.setColorAt(0, slow_colour);
+        colours.setColorAt(1, fast_colour);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(colours);
+        painter.drawPolygon(QPolygonF{{x, middle - thin / 2},
+                                      {x + line_length, middle - wide / 2},
+                                      {x + line_length, middle + wide / 2},
+                                      {x, middle + thin / 2}});
+        write(line_length, range_words());
+    } else if (has_bandwidths_) {
+        for (const double bytes_per_s : {range_.slowest_bytes_per_s, range_.fastest_bytes_per_s}) {
             const auto [colour, width] = canvas_.scene_model().link_line(bytes_per_s);
             painter.setPen(QPen(colour, width));
             painter.drawLine(QPointF(x, middle), QPointF(x + line_length, middle));
             write(line_length, rate(bytes_per_s));
         }
+    }
     if (!has_critical_) return;
     draw_share(&painter, {x + share_sample() / 2.0, middle}, QStringLiteral("%"));
-    write(share_sample(), critical_entry());
+    if (!has_mark_alone_) write(share_sample(), critical_entry());
 }
 
 }  // namespace skippipe

@@ -3,6 +3,7 @@
 #include <QTabWidget>
 
 #include "views/document/document.h"
+#include "views/topology/link_words.h"
 
 namespace skippipe {
 
@@ -30,14 +31,17 @@ protected:
 private:
     void follow();
     int width_of_bandwidths() const;
+    QString range_words() const;
     int width_of_key() const;
 
     const Document& document_;
     const TopologyView& canvas_;
-    double slowest_bytes_per_s_ = 0, fastest_bytes_per_s_ = 0;
+    BandwidthRange range_;
     QTabWidget& tabs_;
     bool is_critical_ = false;                            ///< something is
     bool has_bandwidths_ = false, has_critical_ = false;  ///< the entries that have room
+    bool is_brief_ = false;                               ///< both bandwidths beside one line that widens
+    bool has_mark_alone_ = false;                         ///< of what is critical, without words
 };
 
 }  // namespace skippipe

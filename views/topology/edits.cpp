@@ -73,13 +73,14 @@ std::string add_region(Experiment& experiment, Point at) {
     return region.id;
 }
 
-void add_nodes_round(Experiment& experiment, const std::string& region, Point at, int nodes) {
+Point place_round(Point at, int place, int nodes) {
     constexpr double ring = 60;
-    for (int i = 0; i < nodes; ++i) {
-        const double angle = 2 * std::numbers::pi * (i + 0.25) / nodes;
-        add_node(experiment, {std::round(at.x + ring * std::cos(angle)), std::round(at.y + ring * std::sin(angle))},
-                 region);
-    }
+    const double angle = 2 * std::numbers::pi * (place + 0.25) / nodes;
+    return {std::round(at.x + ring * std::cos(angle)), std::round(at.y + ring * std::sin(angle))};
+}
+
+void add_nodes_round(Experiment& experiment, const std::string& region, Point at, int nodes) {
+    for (int i = 0; i < nodes; ++i) add_node(experiment, place_round(at, i, nodes), region);
 }
 
 std::string add_region_of_nodes(Experiment& experiment, Point at, int nodes) {

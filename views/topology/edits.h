@@ -21,6 +21,8 @@ std::string free_id(const Experiment& experiment, const std::string& stem);
 std::string add_node(Experiment& experiment, Point at, const std::string& region = {});
 /// Adds a region; returns its id.
 std::string add_region(Experiment& experiment, Point at);
+/// The place of one of so many nodes that stand round another place, the first of them below it.
+Point place_round(Point at, int place, int nodes);
 /// Adds so many nodes of a region round that place.
 void add_nodes_round(Experiment& experiment, const std::string& region, Point at, int nodes);
 /// Adds a region with so many nodes round its middle; returns its id.

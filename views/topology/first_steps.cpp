@@ -54,11 +54,19 @@ NextStep next_step(const Experiment& experiment) {
             {}};
 }
 
+NextStep last_step() {
+    return {QObject::tr("Step 3 of 3: check the stages and the skip ratio at the right, then launch"),
+            QObject::tr("Launch"),
+            NextStep::Does::launches,
+            {}};
+}
+
 FirstSteps::FirstSteps(QWidget& canvas)
     : QWidget(&canvas),
       canvas_(canvas),
       next_words_(new QLabel),
       next_button_(new QPushButton(tr("Add a node"))),
+      close_(new QToolButton),
       broken_heading_(words_label({}, "heading")),
       broken_words_(words_label({}, "secondary")),
       steps_(make_steps()),
@@ -120,7 +128,13 @@ QWidget* FirstSteps::make_next() {
     next_button_->setObjectName("next_step");
     next_button_->setProperty("role", "accent");
     row->addWidget(next_words_, 1);
+    close_->setObjectName("no_steps");
+    close_->setText(QStringLiteral("×"));
+    close_->setToolTip(tr("No more steps for this experiment"));
+    close_->setAccessibleName(tr("No more steps"));
+    connect(close_, &QToolButton::clicked, this, &FirstSteps::ended);
     row->addWidget(next_button_);
+    row->addWidget(close_);
     connect(next_button_, &QPushButton::clicked, this, &FirstSteps::do_next);
     return all;
 }
@@ -166,13 +180,32 @@ void FirstSteps::do_next() {
         case NextStep::Does::adds_node: return Q_EMIT node_wanted();
         case NextStep::Does::fills_region: return Q_EMIT nodes_wanted(next.region);
         case NextStep::Does::links: return Q_EMIT links_wanted();
+        case NextStep::Does::launches: return Q_EMIT launch_wanted();
     }
+}
+
+void FirstSteps::begin(const Document& document) {
+    const auto& t = document.experiment().topology;
+    has_steps_ = document.file().empty() && t.nodes.empty() && t.regions.empty();
+    follow(document);
+}
+
+void FirstSteps::end() {
+    has_steps_ = false;
+    next_->hide();
+    now_ = {};
+    if (steps_->isHidden() && broken_->isHidden()) hide();
+}
+
+int FirstSteps::taken_below() const {
+    return isHidden() || next_->isHidden() ? 0 : std::max(0, canvas_.height() - geometry().top());
 }
 
 void FirstSteps::follow(const Document& document) {
     const auto& t = document.experiment().topology;
     const bool is_empty = t.nodes.empty() && t.regions.empty(), is_broken = is_empty && document.file_has_faults();
-    now_ = next_step(document.experiment());
+    now_ = has_steps_ ? next_step(document.experiment()) : NextStep{};
+    if (has_steps_ && !is_empty && now_.words.isEmpty() && !has_errors(document.faults())) now_ = last_step();
     steps_->setVisible(is_empty && !is_broken);
     broken_->setVisible(is_broken);
     if (is_broken) show_broken(document);
@@ -203,7 +236,7 @@ void FirstSteps::place() {
     if (isHidden()) return;
     layout()->activate();
     const int line = QFontMetrics(next_words_->font()).horizontalAdvance(next_words_->text()) +
-                     next_button_->sizeHint().width() + 3 * size::gap;
+                     next_button_->sizeHint().width() + close_->sizeHint().width() + 4 * size::gap;
     const bool is_next = next_->isVisibleTo(this);
     const int wide = std::min(is_next ? line : most_wide, canvas_.width() - 2 * size::gap);
     const int high = layout()->hasHeightForWidth() ? layout()->heightForWidth(wide) : sizeHint().height();

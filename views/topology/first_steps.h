@@ -4,6 +4,7 @@
 
 #include <QLabel>
 #include <QPushButton>
+#include <QToolButton>
 #include <QWidget>
 
 #include "core/experiment/document.h"
@@ -14,12 +15,14 @@ class Document;
 
 /// What a network that has begun still wants before it can be planned, in words and as a button; empty: nothing.
 struct NextStep {
-    enum class Does { adds_node, fills_region, links };
+    enum class Does { adds_node, fills_region, links, launches };
     QString words, button;
     Does does = Does::adds_node;  ///< what the button does; `links`: everything
     std::string region;           ///< that is filled
 };
 NextStep next_step(const Experiment& experiment);
+/// The last one, of what can be planned.
+NextStep last_step();
 
 /// What an empty canvas shows: three steps to a first plan, each a button that does it with what it needs before; then,
 /// at the lower edge, the next one alone. Of a file of which nothing can be drawn: what is wrong with it, and what to
@@ -29,6 +32,12 @@ class FirstSteps : public QWidget {
 public:
     explicit FirstSteps(QWidget& canvas);
     void follow(const Document& document);
+    /// Another document: one that begins empty has steps until its run begins, one that is opened has none.
+    void begin(const Document& document);
+    /// They were done, or are not wanted.
+    void end();
+    /// Pixels at the canvas's lower edge that the next step takes.
+    int taken_below() const;
 
 Q_SIGNALS:
     void region_wanted();
@@ -37,6 +46,8 @@ Q_SIGNALS:
     void node_wanted();
     void nodes_wanted(const std::string& region);  ///< three in a region that has none
     void links_wanted();
+    void launch_wanted();
+    void ended();              ///< by hand
     void open_again_wanted();  ///< the file, once it is mended
 
 protected:
@@ -54,6 +65,8 @@ private:
     QWidget& canvas_;
     QLabel* next_words_;
     QPushButton* next_button_;
+    QToolButton* close_;
+    bool has_steps_ = false;  ///< of a document that began empty
     NextStep now_;
     QLabel *broken_heading_, *broken_words_;
     QWidget *steps_, *next_, *broken_;

@@ -19,6 +19,12 @@ constexpr double refused = 1e6;  // of a place on a node, as an area: any other 
 
 double area_of(const QRectF& box) { return std::max(0.0, box.width()) * std::max(0.0, box.height()); }
 
+QPen screen_pen(const QPainter& painter, const QColor& colour, double width) {
+    QPen pen(colour, width * painter.device()->devicePixelRatioF());
+    pen.setCosmetic(true);
+    return pen;
+}
+
 bool is_close(const QPainter* painter) { return painter->worldTransform().m11() >= least_name_zoom; }
 
 double text_scale(double zoom) { return 1 / std::clamp(zoom, least_text_zoom, 1.0); }

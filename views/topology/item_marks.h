@@ -14,6 +14,8 @@ inline constexpr double least_name_zoom = 0.35;  ///< below it nodes have names 
 inline constexpr double far_ring = 3;            ///< pixels around a node of a small picture: its ring of work
 inline constexpr double label_room = 70;         ///< of a name, on each side of its middle
 
+/// A pen of so many pixels whatever the zoom, as wide on every screen: cosmetic pens are in the screen's own pixels.
+QPen screen_pen(const QPainter& painter, const QColor& colour, double width);
 /// Whether the canvas is magnified enough for names.
 bool is_close(const QPainter* painter);
 /// What words are magnified by, so that they stay readable where the canvas is small.

@@ -32,7 +32,8 @@ constexpr double least_number_zoom = 0.2, least_number = 9;  // pixels of a stag
 
 /// A node that is lost: a cross, beside its number where that can be read, else over all of it.
 void draw_lost_mark(QPainter* painter) {
-    QPen pen(theme().bad, 2, Qt::SolidLine, Qt::RoundCap);
+    QPen pen(theme().bad, 2);
+    pen.setCapStyle(Qt::RoundCap);
     QPointF at(0, 0);
     double arm = node_radius * 0.8;
     if (is_close(painter)) {
@@ -43,7 +44,8 @@ void draw_lost_mark(QPainter* painter) {
         painter->drawEllipse(at, badge_radius, badge_radius);
         pen.setColor(theme().text_on(theme().bad));
     } else {
-        pen.setCosmetic(true);
+        pen = screen_pen(*painter, theme().bad, 2);
+        pen.setCapStyle(Qt::RoundCap);
     }
     painter->setPen(pen);
     painter->drawLine(at - QPointF(arm, arm), at + QPointF(arm, arm));
@@ -321,8 +323,10 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                           : critical         ? t.text
                           : hovered          ? t.text_2
                                              : calm;
-    QPen pen(colour, std::max(look.width, isSelected() || critical ? marked_width : fault_level > 0 ? 2.0 : 0.0));
-    pen.setCosmetic(true);
+    QPen pen = screen_pen(*painter, colour,
+                          std::max(look.width, isSelected() || critical ? marked_width
+                                               : fault_level > 0        ? 2.0
+                                                                        : 0.0));
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);
     if (line_.isNull()) return;
@@ -343,8 +347,20 @@ void LinkItem::paint_share(QPainter* painter) const {
     if (!critical || has_marks || line_.isNull()) return;
     const double zoom = painter->worldTransform().m11();
     paint_over_nodes(painter);
-    if (line_.length() * zoom >= least_marked_line)
-        draw_share(painter, share_place(zoom), whole_percent(critical_share));
+    if (line_.length() * zoom < least_marked_line) return;
+    const QPointF place = share_place(zoom);
+    draw_way_to(painter, place, 1.2 * share_size(whole_percent(critical_share)).height() * share_scale(zoom));
+    draw_share(painter, place, whole_percent(critical_share));
+}
+
+/// What had no room beside the line hangs on it by a thread.
+void LinkItem::draw_way_to(QPainter* painter, QPointF place, double near) const {
+    const QPointF along = line_.p2() - line_.p1();
+    const double share = QPointF::dotProduct(place - line_.p1(), along) / QPointF::dotProduct(along, along);
+    const QLineF way(line_.pointAt(std::clamp(share, 0.0, 1.0)), place);
+    if (way.length() < near) return;
+    painter->setPen(screen_pen(*painter, theme().text, 1));
+    painter->drawLine(way);
 }
 
 /// Where the line runs behind nodes, which it does not lead to, it is seen through them.
@@ -358,9 +374,7 @@ void LinkItem::paint_over_nodes(QPainter* painter) const {
     painter->save();
     painter->setClipPath(discs, Qt::IntersectClip);
     painter->setOpacity(seen_through);
-    QPen pen(theme().text, marked_width);
-    pen.setCosmetic(true);
-    painter->setPen(pen);
+    painter->setPen(screen_pen(*painter, theme().text, marked_width));
     painter->drawLine(line_);
     painter->restore();
 }

@@ -134,6 +134,7 @@ public:
 
 private:
     void paint_over_nodes(QPainter* painter) const;
+    void draw_way_to(QPainter* painter, QPointF place, double near) const;
     LinkKey key_;
     QGraphicsItem *from_, *to_;
     bool both_ways_;

@@ -20,10 +20,31 @@ constexpr double least_words_zoom = 0.4;
 constexpr double least_seen = 1.6;  ///< times what the words hide of a line, at which it is still seen
 }  // namespace
 
-double link_width(double bandwidth_bytes_per_s) {
+double link_width(double bandwidth_bytes_per_s, const BandwidthRange& among) {
     constexpr double narrow_bytes_per_s = 20e6 / 8, pixels_a_decade = 1.6;
-    return std::clamp(1 + pixels_a_decade * std::log10(std::max(bandwidth_bytes_per_s, 1.0) / narrow_bytes_per_s), 1.0,
-                      widest_link);
+    constexpr double whole_spread = 4;  // times the slowest, from which on all widths are used
+    const auto by_itself = [&](double bytes_per_s) {
+        return std::clamp(1 + pixels_a_decade * std::log10(std::max(bytes_per_s, 1.0) / narrow_bytes_per_s), 1.0,
+                          widest_link);
+    };
+    const double slowest = std::max(among.slowest_bytes_per_s, 1.0), ratio = among.fastest_bytes_per_s / slowest;
+    constexpr double same = 1.01;
+    if (!(ratio > same)) return by_itself(bandwidth_bytes_per_s);
+    const double spread = (widest_link - 1) * std::min(1.0, std::log(ratio) / std::log(whole_spread));
+    const double middle = by_itself(std::sqrt(slowest * among.fastest_bytes_per_s));
+    const double least = std::clamp(middle - spread / 2, 1.0, widest_link - spread);
+    const double share = std::log(std::max(bandwidth_bytes_per_s, 1.0) / slowest) / std::log(ratio);
+    return least + spread * std::clamp(share, 0.0, 1.0);
+}
+
+BandwidthRange bandwidths_of(const std::vector<Link>& links) {
+    BandwidthRange range;
+    for (const auto& link : links) {
+        const double one = link.bandwidth_bytes_per_s;
+        range.slowest_bytes_per_s = range.slowest_bytes_per_s > 0 ? std::min(range.slowest_bytes_per_s, one) : one;
+        range.fastest_bytes_per_s = std::max(range.fastest_bytes_per_s, one);
+    }
+    return range;
 }
 
 QString link_name(const Link& link) {

@@ -9,8 +9,17 @@
 
 namespace skippipe {
 
-/// Pixels of a link's line: 1 up to 20 Mbit/s, 1.6 more for each ten times as much, at most 4.5.
-double link_width(double bandwidth_bytes_per_s);
+/// Of all links of a network; of none both are 0.
+struct BandwidthRange {
+    double slowest_bytes_per_s = 0, fastest_bytes_per_s = 0;
+    bool operator==(const BandwidthRange&) const = default;
+};
+BandwidthRange bandwidths_of(const std::vector<Link>& links);
+
+/// Pixels of a link's line, from 1 to 4.5: links of a network that differ by four times or more spread over all of
+/// these, by logarithm, those that differ by less over a part; where all are alike 1 up to 20 Mbit/s and 1.6 more for
+/// each ten times as much.
+double link_width(double bandwidth_bytes_per_s, const BandwidthRange& among);
 /// "Oregon ↔ LA", or "Oregon → LA" where there is one direction only.
 QString link_name(const Link& link);
 /// "50 ms, 1 Gbit/s"

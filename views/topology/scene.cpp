@@ -24,8 +24,8 @@ namespace {
 /// A link's: all links together are to weigh about the same, however many they are.
 double presence_among(std::size_t links) { return std::clamp(std::sqrt(24.0 / static_cast<double>(links)), 0.16, 1.0); }
 
-void show_figures(LinkItem& item, const Link& link) {
-    item.width = link_width(link.bandwidth_bytes_per_s);
+void show_figures(LinkItem& item, const Link& link, const BandwidthRange& among) {
+    item.width = link_width(link.bandwidth_bytes_per_s, among);
     item.words = link_words(link);
     item.name = link_name(link);
     item.update();
@@ -100,6 +100,7 @@ void TopologyScene::rebuild() {
     hovered_region_ = nullptr;
     shown_ = document_.experiment().topology;
     const Topology& t = shown_;
+    bandwidths_ = bandwidths_of(t.links);
     for (const auto& region : t.regions)
         if (auto& item = regions_[region.id]; item == nullptr) {
             addItem(item = new RegionItem(region.id));
@@ -143,7 +144,7 @@ void TopologyScene::rebuild() {
 LinkItem* TopologyScene::make_link(const Link& link) {
     const auto join = [&](auto* a, auto* b) {
         auto* item = new LinkItem({link.from, link.to}, a, b, link.both_ways);
-        show_figures(*item, link);
+        show_figures(*item, link, bandwidths_);
         a->links.push_back(item);
         b->links.push_back(item);
         return item;
@@ -157,9 +158,12 @@ LinkItem* TopologyScene::make_link(const Link& link) {
 /// What is drawn is what the document's links join.
 void TopologyScene::move_to_document() {
     const Experiment& e = document_.experiment();
+    const BandwidthRange now = bandwidths_of(e.topology.links);
+    const bool is_another = now != bandwidths_;
+    bandwidths_ = now;
     for (std::size_t i = 0; i < drawn_.size(); ++i)
-        if (drawn_[i] != nullptr && e.topology.links[i] != shown_.links[i])
-            show_figures(*drawn_[i], e.topology.links[i]);
+        if (drawn_[i] != nullptr && (is_another || e.topology.links[i] != shown_.links[i]))
+            show_figures(*drawn_[i], e.topology.links[i], bandwidths_);
     shown_ = e.topology;
     const auto places = node_places(e);
     for (const auto& region : e.topology.regions)
@@ -328,7 +332,7 @@ void TopologyScene::show_selection() {
 }
 
 LinkLook TopologyScene::link_line(double bandwidth_bytes_per_s) const {
-    return link_look(link_width(bandwidth_bytes_per_s), presence_among(links_.size()));
+    return link_look(link_width(bandwidth_bytes_per_s, bandwidths_), presence_among(links_.size()));
 }
 
 /// Links that lead to nothing of what is selected step back.

@@ -139,6 +139,7 @@ private:
     /// What a link can be drawn from here: a node's rim or a region's ring.
     RegionItem* link_region_at(QPointF place) const;
     QGraphicsItem* link_source_at(QPointF place) const;
+    QPointF start_of_link(const QGraphicsItem& from) const;
     void aim_link(QPointF place);
     void end_link(QPointF place);
     void link_things(std::string from, std::string to);
@@ -161,6 +162,7 @@ private:
     std::vector<Failure> shown_failures_;
     std::map<std::string, NodeItem*> nodes_;
     std::map<std::string, RegionItem*> regions_;
+    BandwidthRange bandwidths_;
     std::vector<LinkItem*> links_;
     std::vector<LinkItem*> drawn_;  ///< of each of the document's links; null: it joins nothing that is drawn
     PathItem* way_ = nullptr;

@@ -60,9 +60,14 @@ RegionItem* TopologyScene::link_region_at(QPointF place) const {
     return nullptr;
 }
 
+/// What it is dragged from: a node, or the ring beside a region's name.
+QPointF TopologyScene::start_of_link(const QGraphicsItem& from) const {
+    return from.type() == node_item ? from.pos() : static_cast<const RegionItem&>(from).label->handle(zoom());
+}
+
 /// What the link would end at is marked: a node or, from a region, another region.
 void TopologyScene::aim_link(QPointF place) {
-    new_link_->setLine(QLineF(link_from_->pos(), place));
+    new_link_->setLine(QLineF(start_of_link(*link_from_), place));
     QGraphicsItem* target = node_at(place);
     if (target == nullptr || (link_from_->type() == region_item && static_cast<NodeItem*>(target)->region != nullptr))
         target = link_region_at(place);

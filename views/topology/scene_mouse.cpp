@@ -32,7 +32,7 @@ void TopologyScene::mousePressEvent(QGraphicsSceneMouseEvent* event) {
     if (QGraphicsItem* source = link_source_at(place)) {
         event->accept();
         link_from_ = source;
-        new_link_ = addLine(QLineF(source->pos(), place), QPen(theme().accent, 2));
+        new_link_ = addLine(QLineF(start_of_link(*source), place), QPen(theme().accent, 2));
         return;
     }
     QGraphicsItem* grabbed = node_at(place);

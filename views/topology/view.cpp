@@ -124,7 +124,7 @@ void TopologyView::fit() {
         magnify(
             std::max(least_zoom, zoom * std::min((viewport()->width() - folded_room) / double(viewport()->width()),
                                                  (viewport()->height() - folded_room) / double(viewport()->height()))));
-    centerOn(box.center());
+    center_in_free(box.center());
     place_hops_note();
     fitted_size_ = viewport()->size();
     fitted_window_ = window()->size();
@@ -134,12 +134,28 @@ void TopologyView::fit() {
 /// Few things are not magnified until they fill a large screen.
 double TopologyView::zoom_for(const QRectF& box, QSizeF least) const {
     const QSizeF size = box.size().expandedTo(least);
-    return std::clamp(std::min(viewport()->width() / size.width(), viewport()->height() / size.height()), least_zoom,
+    return std::clamp(std::min(free_rect().width() / size.width(), free_rect().height() / size.height()), least_zoom,
                       most_fitted_zoom);
 }
 
+/// What of the view the next step leaves free.
+QRect TopologyView::free_rect() const {
+    const int taken = steps_ == nullptr ? 0 : steps_->taken_below();
+    return viewport()->rect().adjusted(0, 0, 0, -std::min(taken, viewport()->height() / 2));
+}
+
+void TopologyView::center_in_free(QPointF middle) {
+    const double zoom = transform().m11();
+    const int taken = viewport()->height() - free_rect().height();
+    const QPointF at = middle + QPointF(0, taken / 2.0 / zoom);
+    QRectF seen({}, QSizeF(viewport()->size()) / zoom);
+    seen.moveCenter(at);
+    if (taken > 0) scene_.setSceneRect(scene_.sceneRect() | seen);  // which would not scroll so far otherwise
+    centerOn(at);
+}
+
 bool TopologyView::sees_all() const {
-    return mapToScene(viewport()->rect()).boundingRect().contains(shows_way_ ? scene_.way_box() : scene_.things_box());
+    return mapToScene(free_rect()).boundingRect().contains(shows_way_ ? scene_.way_box() : scene_.things_box());
 }
 
 void TopologyView::magnify(double zoom) {

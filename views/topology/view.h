@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <map>
+#include <optional>
 
 #include <QGraphicsView>
 #include <QPixmap>
@@ -17,6 +18,7 @@ class QPushButton;
 namespace skippipe {
 
 class Document;
+class FirstSteps;
 class MiniMap;
 struct Device;
 
@@ -55,6 +57,10 @@ public:
     void add_region_here();
     /// Adds so many regions of three nodes in the middle, each linked to each: how an empty canvas begins.
     void add_regions(int regions);
+    /// A run has begun: nobody needs to be told how.
+    void end_first_steps();
+    /// Whether the canvas offers the next of the first steps as a button.
+    bool has_next_step() const;
     /// Adds a node that is such a device.
     void add_device_here(const Device& device);
     void copy();
@@ -87,6 +93,7 @@ Q_SIGNALS:
     /// is not shown.
     void menu_wanted(const Selection& subject, QMenu& menu);
     void told(const QString& what);  ///< what a gesture did, or why it did nothing
+    void launch_wanted();            ///< the last of the first steps
     void settings_wanted();          ///< of the experiment: stages and skip ratio
     void matrix_wanted();            ///< which has what links would
     void open_again_wanted();        ///< the document's file, of which nothing could be drawn
@@ -118,6 +125,8 @@ protected:
 private:
     void magnify(double zoom);
     double zoom_for(const QRectF& box, QSizeF least) const;
+    QRect free_rect() const;
+    void center_in_free(QPointF middle);
     bool sees_all() const;
     void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
     void take_layout(const Topology& of, const std::vector<Point>& places);
@@ -129,6 +138,7 @@ private:
     std::string region_of_selection() const;
     Point free_place_round(QPointF middle, double apart) const;
     Point free_place() const;
+    std::optional<Point> place_in_round(const std::string& region) const;
     Point free_region_place() const;
     void add_region_of(const std::set<std::string>& nodes);
     void add_copy(const std::string& text, const QString& what);
@@ -149,6 +159,7 @@ private:
     TopologyScene scene_;
     std::map<CanvasActions, QList<QAction*>> actions_of_;
     MiniMap* map_ = nullptr;
+    FirstSteps* steps_ = nullptr;  ///< of an editor
     QPushButton* hops_ = nullptr;  ///< says why nodes have no links, and leads to their hop times; of an editor
     QTimer sharp_again_;
     QThreadPool layouts_;

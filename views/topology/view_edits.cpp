@@ -91,7 +91,7 @@ QList<QAction*> TopologyView::actions_of(CanvasActions kind) const {
 }
 
 void TopologyView::make_first_steps() {
-    auto* steps = new FirstSteps(*viewport());
+    auto* steps = steps_ = new FirstSteps(*viewport());
     connect(steps, &FirstSteps::region_wanted, this, [this] { add_regions(1); });
     connect(steps, &FirstSteps::linked_regions_wanted, this, [this] { add_regions(2); });
     connect(steps, &FirstSteps::settings_wanted, this, &TopologyView::settings_wanted);
@@ -103,10 +103,33 @@ void TopologyView::make_first_steps() {
         setFocus();                          // the button goes
     });
     connect(steps, &FirstSteps::open_again_wanted, this, &TopologyView::open_again_wanted);
-    const auto follow = [this, steps] { steps->follow(document_); };
+    connect(steps, &FirstSteps::launch_wanted, this, &TopologyView::launch_wanted);
+    connect(steps, &FirstSteps::ended, this, [this] {
+        end_first_steps();
+        setFocus();  // the button goes
+    });
+    // Where the way's box takes other room than before, what lies below it is in sight again.
+    const auto in_sight = [this, steps](const auto& change) {
+        const int before = steps->taken_below();
+        change();
+        if (steps->taken_below() != before && !user_moved_ && !fitted_size_.isEmpty() && !sees_all()) fit();
+    };
+    const auto follow = [this, steps, in_sight] { in_sight([&] { steps->follow(document_); }); };
     connect(&document_, &Document::changed, steps, follow);
     connect(&document_, &Document::faults_changed, steps, follow);
-    follow();
+    connect(&document_, &Document::replacing, steps, &FirstSteps::end);  // those were of another
+    connect(&document_, &Document::replaced, steps,
+            [this, steps, in_sight] { in_sight([&] { steps->begin(document_); }); });
+    steps->begin(document_);
+}
+
+bool TopologyView::has_next_step() const { return steps_ != nullptr && steps_->taken_below() > 0; }
+
+void TopologyView::end_first_steps() {
+    if (steps_ == nullptr) return;
+    const bool took = steps_->taken_below() > 0;
+    steps_->end();
+    if (took && !user_moved_) fit();
 }
 
 void TopologyView::make_hops_note() {
@@ -153,9 +176,9 @@ void TopologyView::fill_region(const std::string& id) {
     setFocus();  // the button goes
 }
 
-/// All of it is in sight again, unless somebody chose what is to be seen.
+/// All of it is in sight again, in the middle, unless somebody chose what is to be seen.
 void TopologyView::reveal_added() {
-    if (user_moved_ || sees_all()) return reveal_selection();
+    if (user_moved_) return reveal_selection();
     fit();
 }
 
@@ -204,10 +227,40 @@ Point TopologyView::free_place_round(QPointF middle, double apart) const {
     return {middle.x(), middle.y()};
 }
 
-/// Near the middle of the selected region, or of what is seen: several in a row do not lie on each other.
+/// The first free one of those round the region's middle that three nodes have which are made with it; nothing where
+/// its nodes stand otherwise.
+std::optional<Point> TopologyView::place_in_round(const std::string& id) const {
+    const Topology& t = document_.experiment().topology;
+    const auto region = std::find_if(t.regions.begin(), t.regions.end(), [&](const Region& r) { return r.id == id; });
+    const RegionItem* item = scene_.region(id);
+    if (region == t.regions.end() || item == nullptr) return {};
+    if (item->nodes.empty() && QPointF(region->x, region->y) != item->pos()) return {};  // it is laid out
+    std::vector<Point> round;
+    for (int i = 0; i < nodes_of_first_region; ++i)
+        round.push_back(place_round({region->x, region->y}, i, nodes_of_first_region));
+    const auto is_at = [](Point a, double x, double y) { return std::hypot(a.x - x, a.y - y) < 1; };
+    for (const auto& node : t.nodes)
+        if (node.region == id &&
+            std::none_of(round.begin(), round.end(), [&](Point place) { return is_at(place, node.x, node.y); }))
+            return {};
+    const auto free = std::find_if(round.begin(), round.end(), [&](Point place) {
+        return std::none_of(t.nodes.begin(), t.nodes.end(), [&](const Node& n) { return is_at(place, n.x, n.y); });
+    });
+    return free == round.end() ? std::nullopt : std::optional(*free);
+}
+
+/// In the selected region, or round the first node that stands in none, or the middle of what somebody chose to see:
+/// several in a row do not lie on each other.
 Point TopologyView::free_place() const {
-    const RegionItem* region = scene_.region(region_of_selection());
-    return free_place_round(region != nullptr ? region->pos() : mapToScene(viewport()->rect().center()), 80);
+    const std::string id = region_of_selection();
+    if (const auto place = place_in_round(id)) return *place;
+    const RegionItem* region = scene_.region(id);
+    QPointF middle = mapToScene(viewport()->rect().center());
+    const auto& nodes = document_.experiment().topology.nodes;
+    const auto lone = std::find_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.region.empty(); });
+    if (lone != nodes.end() && !user_moved_)
+        if (const NodeItem* item = scene_.node(lone->id)) middle = item->pos();
+    return free_place_round(region != nullptr ? region->pos() : middle, 80);
 }
 
 void TopologyView::add_node_here() {
@@ -256,6 +309,15 @@ Point TopologyView::free_region_place() const {
                std::all_of(e.topology.regions.begin(), e.topology.regions.end(),
                            [&](const Region& r) { return is_far(region_room, r); });
     };
+    // Few regions stand in a row, the next one at the right: all of it is in sight then.
+    constexpr std::size_t most_in_row = 3;
+    if (const auto& regions = e.topology.regions; !user_moved_ && !regions.empty() && regions.size() < most_in_row) {
+        double right = regions.front().x;
+        for (const auto& region : regions) right = std::max(right, region.x);
+        for (const Point node : nodes) right = std::max(right, node.x);
+        if (const QPointF at(right + region_room, regions.back().y); is_free(at))
+            return {std::round(at.x()), std::round(at.y())};
+    }
     // Beside what is there, where there is room: in the middle of the view's height, as one reads.
     for (const int way : {1, -1})
         for (int step = 0; step * region_room / 4 < seen.width() / 2; ++step)

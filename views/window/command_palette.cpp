@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <QKeyEvent>
+#include <QPainter>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -20,14 +21,19 @@ std::vector<std::size_t> find_entries(const std::vector<PaletteEntry>& entries, 
     const QStringList wanted = text.split(' ', Qt::SkipEmptyParts);
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        const QString all = entries[i].where + ' ' + entries[i].words;
-        if (std::all_of(wanted.begin(), wanted.end(),
-                        [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); }))
+        const QString all = entries[i].where + ' ' + entries[i].words, joined = QString(all).remove(' ');
+        // "layout" finds "Lay out", too.
+        if (std::all_of(wanted.begin(), wanted.end(), [&](const QString& word) {
+                return all.contains(word, Qt::CaseInsensitive) || joined.contains(word, Qt::CaseInsensitive);
+            }))
             found.push_back(i);
     }
-    const auto rank = [&, wanted = text.trimmed()](std::size_t i) {
-        const auto at = entries[i].words.indexOf(wanted, 0, Qt::CaseInsensitive);
-        return at == 0 ? 0 : at > 0 ? 1 : 2;
+    const auto rank = [&, wanted = text.trimmed(), joined = QString(text).remove(' ')](std::size_t i) {
+        const QString words = entries[i].words;
+        const auto at =
+            std::max(words.indexOf(wanted, 0, Qt::CaseInsensitive),
+                     QString(words).remove(' ').startsWith(joined, Qt::CaseInsensitive) ? qsizetype{0} : -1);
+        return wanted.isEmpty() ? entries[i].likely : at == 0 ? 0 : at > 0 ? 1 : 2;
     };
     std::stable_sort(found.begin(), found.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
     return found;
@@ -77,6 +83,14 @@ void CommandPalette::show_found() {
     list_->setFixedHeight(rows * std::max(0, list_->sizeHintForRow(0)) + 2 * list_->frameWidth());
     adjustSize();
     resize(palette_width, sizeHint().height());
+}
+
+/// A frame parts it from what lies behind.
+void CommandPalette::paintEvent(QPaintEvent* event) {
+    QDialog::paintEvent(event);
+    QPainter painter(this);
+    painter.setPen(QPen(mix(theme().line, theme().text_2, 0.6), 1));
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
 }
 
 void CommandPalette::run() {

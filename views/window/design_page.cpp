@@ -60,7 +60,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
       matrix_(new MatrixPanel(document, selection)),
       plan_(new PlanArea(document, selection, failures_, plans)),
       problems_(new ProblemList(document, plans)),
-      remedies_(new RemedyBar(document)),
+      remedies_(new RemedyBar(document, false)),
       why_(new WhyPanel(document, selection, plans)),
       planners_(new PlannerTable(document, plans.planners())),
       what_if_(new WhatIfPanel(document, selection, plans.planners())),
@@ -74,6 +74,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     tabs->addTab(devices_, tr("Devices"));
     canvas_key_ = new CanvasKey(document, *canvas_, *tabs);  // theirs
     connect(matrix_, &MatrixPanel::told, this, &DesignPage::told);
+    connect(tabs, &QTabWidget::currentChanged, this, &DesignPage::show_problems);
 
     auto* middle = rows_ = new QSplitter(Qt::Vertical);
     middle->addWidget(tabs);
@@ -108,6 +109,10 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
         connect(&plans, &PlanService::planned, this, &DesignPage::fit_rows,
                 static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::SingleShotConnection));
     });
+    connect(planners_, &PlannerTable::compared, this, [this] {
+        const auto shortest = planners_->shortest();
+        shortest ? plan_->show_shortest(shortest->first, shortest->second) : plan_->show_shortest({}, 0);
+    });
     connect(problems_, &QListWidget::currentRowChanged, this, &DesignPage::show_remedies);
     connect(problems_, &ProblemList::chosen, this, [this](const Selection& subject, const QString& pointer) {
         selection_.select(subject);
@@ -121,6 +126,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->reveal_selection(); });
     connect(canvas_, &TopologyView::told, this, &DesignPage::told);
+    connect(canvas_, &TopologyView::launch_wanted, this, &DesignPage::launch_requested);
     connect(canvas_, &TopologyView::settings_wanted, this, [this] {
         selection_.clear();
         inspector_->show_field("/pipeline/stages");
@@ -168,9 +174,8 @@ void DesignPage::fill_bottom() {
     bottom_->setDocumentMode(true);
     bottom_->addTab(plan_, tr("Plan"));
     auto* problems = new QWidget;
-    auto* column = seamless_column(problems);
-    column->addWidget(problems_, 1);
-    column->addWidget(remedies_);
+    seamless_column(problems)->addWidget(problems_, 1);
+    problems_->set_foot(remedies_);  // what mends it stands with what is wrong
     bottom_->addTab(problems, tr("Problems"));
     bottom_->addTab(why_, tr("Why"));
     bottom_->addTab(planners_, tr("Planners"));
@@ -325,7 +330,9 @@ void DesignPage::show_plan() {
 
 void DesignPage::show_problems() {
     const Faults faults = problems_->faults();
-    plan_->show_remedies(faults.empty() ? nullptr : &faults.front());
+    // What the canvas offers as the next step is not offered twice.
+    const bool is_offered = canvas_->isVisible() && canvas_->has_next_step();
+    plan_->show_remedies(faults.empty() || is_offered ? nullptr : &faults.front());
     if (faults != shown_faults_) {
         show_faults(faults);
     }

@@ -57,6 +57,7 @@ Q_SIGNALS:
     void template_requested(const QString& name);
     void shape_requested(Shape shape, int nodes, quint64 seed);
     void measure_requested();
+    void launch_requested();
     void open_again_wanted();        ///< the document's file
     void told(const QString& what);  ///< what a gesture did, or why it did nothing
 

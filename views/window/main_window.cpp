@@ -135,6 +135,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
             [this](const QString& what) { banner_->show_message(what); });
     connect(design_, &DesignPage::told, this, [this](const QString& what) { statusBar()->showMessage(what, 8000); });
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
+    connect(design_, &DesignPage::launch_requested, this, &MainWindow::launch);
     connect(design_, &DesignPage::open_again_wanted, this, [this] {
         if (!may_lose_document()) return;
         banner_->dismiss();  // it spoke of the file as it was

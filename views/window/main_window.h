@@ -207,6 +207,7 @@ private:
     std::optional<int> acts_before_run_;  ///< what had been done when a run was asked for; none is: nothing
     QString settings_file_;
     KeyBindings keys_;
+    QStringList used_entries_;  ///< of the palette, the last one first
     std::unique_ptr<ViewKeys> view_keys_;
     ThemeChoice theme_ = ThemeChoice::system;
     std::array<QAction*, 3> theme_actions_{};
@@ -216,5 +217,8 @@ private:
 
 /// What runs and how long it still takes: the status bar's words. What computes nothing is a simulation.
 QString run_words(const RunInfo& run, bool is_simulated = false);
+
+/// What the banner says of a run that began while somebody did something else.
+QString begun_words(RunId run);
 
 }  // namespace skippipe

@@ -16,6 +16,19 @@
 #include "views/window/palette.h"
 
 namespace skippipe {
+namespace {
+
+/// Places of entries in the palette before anything is typed; what was used there stands before all.
+constexpr int likely_here = 1, likely_action = 2, likely_thing = 3, most_used = 5;
+
+/// A menu's heading may have the verb: where it is not seen, the entry has it.
+QString palette_words(const QAction& action) {
+    const QString said = action.property("said").toString();
+    return said.isEmpty() ? QString(action.text()).remove('&') : said;
+}
+
+}  // namespace
+
 QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequence& keys,
                                 const std::function<void()>& run) {
     auto* action = menu.addAction(text);
@@ -138,29 +151,35 @@ void MainWindow::add_canvas_actions(QMenu& edit) {
     });
 }
 
-/// Every action that can be done now.
+/// Every action that can be done now: by itself, those of the workspace in sight first.
 std::vector<PaletteEntry> MainWindow::possible_actions() {
     std::vector<PaletteEntry> entries;
+    const QString home = pages_->currentIndex() == design ? tr("Canvas") : tr("Run");
     for (const auto* widget : {static_cast<const QWidget*>(this), static_cast<const QWidget*>(&design_->canvas())})
         for (auto* action : widget->actions())
             if (action->isEnabled() && !action->text().isEmpty() && action->menu() == nullptr)
-                entries.push_back({action->property("group").toString(), QString(action->text()).remove('&'),
+                entries.push_back({action->property("group").toString(), palette_words(*action),
                                    action->shortcut().toString(QKeySequence::NativeText),
                                    [this, action = QPointer(action), canvas = widget != this] {
                                        if (canvas) show_workspace(design);
                                        if (action != nullptr) action->trigger();
-                                   }});
+                                   },
+                                   action->property("group").toString() == home ? likely_here : likely_action});
     return entries;
 }
 
 /// Settings, tabs and what an experiment starts from.
 void MainWindow::add_reachable(std::vector<PaletteEntry>& entries) {
     for (const auto& field : form_fields(document_.experiment(), document_.faults()))
-        entries.push_back({field.section, field.label, {}, [this, pointer = field.pointer] {
+        entries.push_back({field.section,
+                           field.label,
+                           {},
+                           [this, pointer = field.pointer] {
                                show_workspace(design);
                                selection_.clear();
                                design_->inspector().show_field(pointer);
-                           }});
+                           },
+                           likely_thing});
     const std::pair<Workspace, QWidget*> pages[] = {{design, design_}, {watch, watch_}, {compare, compare_}};
     for (const auto& [workspace, page] : pages)
         for (auto* tabs : page->findChildren<QTabWidget*>())
@@ -172,11 +191,16 @@ void MainWindow::add_reachable(std::vector<PaletteEntry>& entries) {
                                        [this, where = workspace, page = QPointer(tabs->widget(tab)), tabs] {
                                            show_workspace(where);
                                            if (page != nullptr) tabs->setCurrentWidget(page);
-                                       }});
+                                       },
+                                       likely_thing});
     for (const auto& [words, name] : Palette::templates())
-        entries.push_back({tr("Start from"), words, {}, [this, n = name] {
+        entries.push_back({tr("Start from"),
+                           words,
+                           {},
+                           [this, n = name] {
                                if (may_lose_document()) open_template(n);
-                           }});
+                           },
+                           likely_thing});
 }
 
 void MainWindow::show_command_palette(Finds finds) {
@@ -193,9 +217,21 @@ void MainWindow::show_command_palette(Finds finds) {
         };
     };
     for (const auto& node : document_.experiment().topology.nodes)
-        entries.push_back({tr("Node"), QString::fromStdString(node.id), {}, go({.nodes = {node.id}})});
+        entries.push_back({tr("Node"), QString::fromStdString(node.id), {}, go({.nodes = {node.id}}), likely_thing});
     for (const auto& region : document_.experiment().topology.regions)
-        entries.push_back({tr("Region"), QString::fromStdString(region.id), {}, go({.regions = {region.id}})});
+        entries.push_back(
+            {tr("Region"), QString::fromStdString(region.id), {}, go({.regions = {region.id}}), likely_thing});
+    for (auto& entry : entries) {
+        const QString name = entry.where + '\n' + entry.words;
+        const auto used = used_entries_.indexOf(name);
+        entry.likely = used >= 0 ? static_cast<int>(used) - most_used : std::max(entry.likely, likely_here);
+        entry.run = [this, name, run = std::move(entry.run)] {
+            used_entries_.removeAll(name);
+            used_entries_.prepend(name);
+            while (used_entries_.size() > most_used) used_entries_.removeLast();
+            run();
+        };
+    }
     auto* palette = new CommandPalette(
         std::move(entries),
         finds == Finds::places ? tr("A node, a region") : tr("An action, a setting, a tab, a node, a region"), this);

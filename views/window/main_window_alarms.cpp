@@ -28,6 +28,8 @@ void MainWindow::tell_changes() {
         const auto before = known_.find(now.id);
         const bool ended =
             before != known_.end() && before->second == RunState::running && now.state != RunState::running;
+        // There is nothing to watch any longer.
+        if (now.state != RunState::running && banner_->text() == begun_words(now.id)) banner_->dismiss();
         if (ended) {
             const bool badly = now.state == RunState::died || now.state == RunState::failed;
             const QString words = tr("Run %1 %2").arg(now.id).arg(state_words(now).toLower()) +

@@ -26,15 +26,17 @@ namespace {
 
 struct Format {
     MainWindow::ExportFormat format;
-    const char* words;
-    const char* name;  ///< of the file, after "run-7-"
+    const char *words, *said;  ///< below "Export run", and where that does not stand above
+    const char* name;          ///< of the file, after "run-7-"
     const char* filter;
 };
 constexpr Format formats[] = {
-    {MainWindow::ExportFormat::spans_csv, "Spans as CSV…", "spans.csv", "CSV (*.csv)"},
-    {MainWindow::ExportFormat::metrics_csv, "Metrics as CSV…", "metrics.csv", "CSV (*.csv)"},
-    {MainWindow::ExportFormat::chrome_trace, "Chrome trace for Perfetto…", "trace.json", "Chrome trace (*.json)"},
-    {MainWindow::ExportFormat::svg, "Timeline of the last iteration as SVG…", "timeline.svg", "SVG (*.svg)"}};
+    {MainWindow::ExportFormat::spans_csv, "Spans as CSV…", "Export spans as CSV…", "spans.csv", "CSV (*.csv)"},
+    {MainWindow::ExportFormat::metrics_csv, "Metrics as CSV…", "Export metrics as CSV…", "metrics.csv", "CSV (*.csv)"},
+    {MainWindow::ExportFormat::chrome_trace, "Chrome trace for Perfetto…", "Export Chrome trace for Perfetto…",
+     "trace.json", "Chrome trace (*.json)"},
+    {MainWindow::ExportFormat::svg, "Timeline of the last iteration as SVG…",
+     "Export timeline of the last iteration as SVG…", "timeline.svg", "SVG (*.svg)"}};
 
 std::string text_of(Reader& reader, const RunData& run, MainWindow::ExportFormat format) {
     std::ostringstream text;
@@ -180,8 +182,10 @@ void MainWindow::make_export_menu(QMenu& file) {
             const QString chosen = ask_where_to_save(this, tr("Export run %1").arg(run),
                                                      QStringLiteral("run-%1-%2").arg(run).arg(f.name), tr(f.filter));
             if (!chosen.isEmpty()) export_run(run, f.format, chosen.toStdString());
-        });
-    add_action(file, tr("Report of the selected runs…"), {}, [this] { ask_report(); });
+        })->setProperty("said", tr(f.said));
+    add_action(file, tr("Report of the selected runs…"), {}, [this] {
+        ask_report();
+    })->setProperty("said", tr("Export report of the selected runs…"));
     add_action(file, tr("Export picture of the view…"), {}, [this] {
         const QString chosen = ask_where_to_save(this, tr("Export picture"), "view.png", tr("PNG (*.png)"));
         if (!chosen.isEmpty()) export_picture(chosen);

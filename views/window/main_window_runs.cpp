@@ -41,6 +41,8 @@ QString run_words(const RunInfo& run, bool is_simulated) {
     return words;
 }
 
+QString begun_words(RunId run) { return QObject::tr("Run %1 has begun").arg(run); }
+
 void MainWindow::follow_pause(const RunInfo* run) {
     if (pause_asked_ && (run == nullptr || run->id != pause_asked_->first || run->paused == pause_asked_->second))
         pause_asked_.reset();
@@ -287,9 +289,11 @@ void MainWindow::launch() {
 void MainWindow::show_begun(RunId run) {
     const bool waits = std::exchange(acts_before_run_, std::nullopt).value_or(input_.acts()) == input_.acts();
     watch_->show_run(run);
+    design_->canvas().end_first_steps();
     if (waits) return show_workspace(watch);
     if (pages_->currentIndex() != watch)
-        banner_->show_message(tr("Run %1 has begun").arg(run), {{tr("Watch it"), [this] { show_workspace(watch); }}});
+        banner_->show_message(begun_words(run), {{tr("Watch it"), [this] { show_workspace(watch); }}});
+    tell_changes();  // a short one may be over by now
 }
 
 void MainWindow::measure() {

@@ -31,24 +31,27 @@ bool is_bounded(const Score& score) { return score.lower_bound_seconds > 0 && st
 
 }  // namespace
 
-QString plan_verdict(const Score& score, std::optional<double> placed_gap) {
+QString plan_verdict(const Score& score, std::optional<double> placed_gap, bool splits_backward) {
     if (!is_bounded(score)) return {};
-    if (score.gap <= no_gap) return QObject::tr("no plan is shorter");
+    if (score.gap <= no_gap)
+        return splits_backward ? QObject::tr("no plan is shorter") : QObject::tr("no unsplit plan is shorter");
     if (!placed_gap) return {};
-    if (*placed_gap <= no_gap) return QObject::tr("the best with these stages");
+    const QString best = splits_backward ? QObject::tr("the best") : QObject::tr("the best unsplit plan");
+    if (*placed_gap <= no_gap) return QObject::tr("%1 with these stages").arg(best);
     return (at_most_percent(*placed_gap) == at_most_percent(score.gap)
-                ? QObject::tr("at most %1 above the best with any placement")
-                : QObject::tr("at most %1 above the best with these stages"))
-        .arg(at_most_percent(*placed_gap));
+                ? QObject::tr("at most %1 above %2 with any placement")
+                : QObject::tr("at most %1 above %2 with these stages"))
+        .arg(at_most_percent(*placed_gap), best);
 }
 
-QString any_placement_words(const Score& score, std::optional<double> placed_gap) {
+QString any_placement_words(const Score& score, std::optional<double> placed_gap, bool splits_backward) {
     if (!is_bounded(score) || score.gap <= no_gap) return {};
     const QString bound = duration(score.lower_bound_seconds);
-    return placed_gap && at_most_percent(*placed_gap) == at_most_percent(score.gap)
-               ? QObject::tr("Bound with any placement: %1").arg(bound)
-               : QObject::tr("With any placement at most %1 above the best (bound %2)")
-                     .arg(at_most_percent(score.gap), bound);
+    if (placed_gap && at_most_percent(*placed_gap) == at_most_percent(score.gap))
+        return QObject::tr("Bound with any placement: %1").arg(bound);
+    return (splits_backward ? QObject::tr("With any placement at most %1 above the best (bound %2)")
+                            : QObject::tr("With any placement at most %1 above the best unsplit plan (bound %2)"))
+        .arg(at_most_percent(score.gap), bound);
 }
 
 PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor& failures, PlanService& plans,
@@ -60,7 +63,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
       plans_(plans),
       figures_(new FigureLine),
       state_(new QLabel),
-      remedies_(new RemedyBar(document)),
+      remedies_(new RemedyBar(document, true)),
       timeline_(new TimelineView(zoom_, true)),
       axis_(new FailureAxis(document, selection, failures)),
       note_(new EmptyNote) {
@@ -170,6 +173,22 @@ std::optional<double> PlanArea::placed_gap(const PlanOutcome& outcome) const {
     return why && why->placed.seconds > 0 ? std::optional(why->placed_gap()) : std::nullopt;
 }
 
+void PlanArea::show_shortest(const QString& planner, double iteration_s) {
+    if (planner == shortest_planner_ && iteration_s == shortest_s_) return;
+    shortest_planner_ = planner;
+    shortest_s_ = iteration_s;
+    if (const auto outcome = plans_.outcome(); outcome && outcome->has_plan) show_figures(*outcome);
+}
+
+/// "zero-bubble is 15 % shorter": another planner's plan, where that is known and tells.
+QString PlanArea::shorter_words(const PlanOutcome& outcome) const {
+    constexpr double hardly = 0.005;
+    const double share = 1 - shortest_s_ / outcome.score.iteration_seconds;
+    if (shortest_planner_.isEmpty() || shortest_planner_.toStdString() == outcome.plan.planner || !(share >= hardly))
+        return {};
+    return tr("%1 is %2 shorter").arg(shortest_planner_, whole_percent(share));
+}
+
 void PlanArea::show_figures(const PlanOutcome& outcome) {
     const Score& s = outcome.score;
     const bool old = plans_.is_outdated();
@@ -199,13 +218,17 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
         show(figure(tr("All tokens"), duration(budget.seconds) +
                                           (has_prices ? tr(", price %1").arg(three_digits(budget.price)) : QString{})),
              4);
+    if (const QString shorter = shorter_words(outcome); !old && !shorter.isEmpty()) show(figure(shorter, {}), 1);
     const auto gap = placed_gap(outcome);
-    if (const QString words = any_placement_words(s, gap); !old && !words.isEmpty())
+    const bool splits = outcome.plan.split_backward;
+    if (const QString words = any_placement_words(s, gap, splits); !old && !words.isEmpty())
         show(figure(words, {}), 2, figure(tr("Bound"), duration(s.lower_bound_seconds)));
-    const QString verdict = old ? QString{} : plan_verdict(s, gap);
+    const QString verdict = old ? QString{} : plan_verdict(s, gap, splits);
     const QString brief = QString(verdict)
                               .replace(tr("at most"), QStringLiteral("≤"))
-                              .replace(tr("the best with these stages"), tr("these stages' best"));
+                              .replace(tr("the best with these stages"), tr("these stages' best"))
+                              .replace(tr("the best unsplit plan with these stages"), tr("these stages' best unsplit"))
+                              .replace(tr("the best unsplit plan with any placement"), tr("the best unsplit plan"));
     const QString iteration = paled(QStringLiteral("<span style='font-size:%1px'><b>%2</b></span> %3")
                                         .arg(size::title_text)
                                         .arg(duration(s.iteration_seconds), tr("an iteration")));
@@ -213,9 +236,12 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     figures_->show_figures({first(verdict), 0, first(brief)}, std::move(figures),
                            old ? tr("Of the experiment before the last edit")
                                : tr("Planned by %1. Bound with any placement: %2. With these stages another one holds, "
-                                    "which Why says.\n%3")
+                                    "which Why says.%4\n%3")
                                      .arg(QString::fromStdString(outcome.plan.planner), QString::fromStdString(s.bound),
-                                          QString::fromStdString(s.note)));
+                                          QString::fromStdString(s.note),
+                                          splits ? QString{}
+                                                 : tr(" Both are of unsplit plans, which do every backward in one "
+                                                      "piece: a planner that splits it may be shorter.")));
 }
 
 }  // namespace skippipe

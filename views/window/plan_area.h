@@ -15,9 +15,10 @@ namespace skippipe {
 
 /// How good a plan is, to be said after its time: by how much it may be longer than the best one with the same stages,
 /// or with any placement where that is as much. Empty where nothing bounds it, and until the stages' bound is known.
-QString plan_verdict(const Score& score, std::optional<double> placed_gap);
+/// The bound of a plan that does not split the backward holds for such plans alone, which it says.
+QString plan_verdict(const Score& score, std::optional<double> placed_gap, bool splits_backward);
 /// What the verdict leaves open: the same with any placement, and the bound that says so. Empty where nothing is.
-QString any_placement_words(const Score& score, std::optional<double> placed_gap);
+QString any_placement_words(const Score& score, std::optional<double> placed_gap, bool splits_backward);
 
 /// The plan under the canvas: its figures, a miniature of its timeline, and the axis of failures. Where both cannot
 /// have the height they would like, the axis scrolls and the lanes keep their names.
@@ -36,6 +37,8 @@ public:
     std::shared_ptr<const PlanOutcome> last_plan() const { return last_; }
     /// The plan as the service has it now; where there is none, the last one of the document, pale.
     void show_plan();
+    /// The shortest plan of all planners that have planned the experiment as it is; empty: none is known.
+    void show_shortest(const QString& planner, double iteration_s);
     /// What would mend the first fault, where there is no plan; null: nothing is wrong.
     void show_remedies(const Fault* fault);
 
@@ -47,6 +50,7 @@ private:
     void show_figures(const PlanOutcome& outcome);
     void show_no_plan(const PlanOutcome* outcome);
     std::optional<double> placed_gap(const PlanOutcome& outcome) const;
+    QString shorter_words(const PlanOutcome& outcome) const;
     void share_height();
     void follow_timeline();
 
@@ -56,6 +60,8 @@ private:
     PlanService& plans_;
     TimeZoom zoom_;
     std::shared_ptr<const PlanOutcome> last_;  ///< the newest that is a plan
+    QString shortest_planner_;
+    double shortest_s_ = 0;
     FigureLine* figures_;
     QLabel* state_;
     RemedyBar* remedies_;

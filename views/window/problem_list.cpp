@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include <QEvent>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QStyledItemDelegate>
 
 #include "views/theme/theme.h"
@@ -39,7 +41,7 @@ public:
         const int width = view_.viewport()->width();
         const QRect room(side, 0, width - 2 * side, std::numeric_limits<short>::max());
         const int head = heights(view_.fontMetrics(), room, index.data().toString());
-        return {width, 2 * size::unit + head + heights(QFontMetrics(small_font()), room, below(index))};
+        return {width, 2 * size::unit + head + heights(QFontMetrics(small_font()), room, below(index)) + foot(index)};
     }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
@@ -56,7 +58,14 @@ public:
         painter->restore();
     }
 
+    /// What has room below the words of the row at hand; null: nothing.
+    const QWidget* foot_widget = nullptr;
+
 private:
+    int foot(const QModelIndex& index) const {
+        const bool has = foot_widget != nullptr && !foot_widget->isHidden() && index == view_.currentIndex();
+        return has ? foot_widget->sizeHint().height() : 0;
+    }
     static constexpr int side = size::gap;  ///< pixels beside the words
     static QString below(const QModelIndex& index) { return index.data(below_role).toString(); }
     static int heights(const QFontMetrics& font, const QRect& room, const QString& words) {
@@ -131,6 +140,48 @@ ProblemList::ProblemList(const Document& document, const PlanService& plans, QWi
     };
     connect(this, &QListWidget::itemActivated, this, choose);
     connect(this, &QListWidget::itemClicked, this, choose);
+}
+
+void ProblemList::set_foot(QWidget* foot) {
+    foot_ = foot;
+    static_cast<FaultDelegate*>(itemDelegate())->foot_widget = foot;
+    foot->setParent(viewport());
+    foot->installEventFilter(this);
+    connect(this, &QListWidget::currentRowChanged, this, &ProblemList::make_room);
+    make_room();
+}
+
+/// Its height may be another.
+void ProblemList::make_room() {
+    scheduleDelayedItemsLayout();
+    place_foot();
+}
+
+void ProblemList::place_foot() {
+    if (foot_ == nullptr) return;
+    const QRect row = currentItem() == nullptr ? QRect{} : visualItemRect(currentItem());
+    const int high = foot_->sizeHint().height();
+    foot_->setGeometry(row.isValid() ? QRect(row.left(), row.bottom() + 1 - high, row.width(), high)
+                                     : QRect(0, -high, viewport()->width(), high));
+}
+
+/// As the rows are laid out and scrolled.
+void ProblemList::updateGeometries() {
+    QListWidget::updateGeometries();
+    place_foot();
+}
+
+void ProblemList::resizeEvent(QResizeEvent* event) {
+    QListWidget::resizeEvent(event);
+    make_room();
+}
+
+bool ProblemList::eventFilter(QObject* watched, QEvent* event) {
+    const auto type = event->type();
+    if (watched == foot_ &&
+        (type == QEvent::LayoutRequest || type == QEvent::ShowToParent || type == QEvent::HideToParent))
+        make_room();
+    return QListWidget::eventFilter(watched, event);
 }
 
 Faults ProblemList::faults() const {

@@ -23,6 +23,8 @@ public:
     /// what keeps it from being launched before all else.
     Faults faults() const;
     void show_faults(const Faults& faults);
+    /// Shows this at the lower edge of the row at hand, in which it has room while it is not hidden.
+    void set_foot(QWidget* foot);
 
 Q_SIGNALS:
     /// `pointer` is the fault's own: its field, where it has one.
@@ -30,8 +32,15 @@ Q_SIGNALS:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void updateGeometries() override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    void make_room();
+    void place_foot();
+
+    QWidget* foot_ = nullptr;
     const Document& document_;
     const PlanService& plans_;
 };

@@ -2,6 +2,8 @@
 #include "views/window/remedies.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include <QHBoxLayout>
@@ -16,6 +18,7 @@
 #include "views/theme/theme.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
+#include "views/topology/layouts.h"
 #include "views/window/problem_list.h"
 
 namespace skippipe {
@@ -96,6 +99,20 @@ void add_for_link_value(std::vector<Remedy>& all, const Fault& fault, const Expe
     if (fault.pointer.ends_with("/latency_s")) add(&Link::latency_s, [](double value) { return duration(value); });
 }
 
+/// Of which a node is drawn nearest to this one; empty: there is none.
+std::string nearest_region(const Experiment& e, const Node& node) {
+    const auto places = node_places(e);
+    const auto at = places[static_cast<std::size_t>(&node - e.topology.nodes.data())];
+    std::string nearest;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto& other = e.topology.nodes[i];
+        const double far = std::hypot(places[i].x - at.x, places[i].y - at.y);
+        if (!other.region.empty() && far < least) least = far, nearest = other.region;
+    }
+    return nearest;
+}
+
 void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
     const Selection subject = subject_of(fault.pointer, e);
     if (subject.failure)
@@ -113,6 +130,12 @@ void add_for_things(std::vector<Remedy>& all, const Fault& fault, const Experime
             all.push_back({QObject::tr("Give it the memory that one microbatch needs"), [id](Experiment& x) {
                                for (auto& n : x.topology.nodes)
                                    if (n.id == id) n.memory_bytes = memory_for_one(x);
+                           }});
+        if (const std::string near = node->region.empty() ? nearest_region(e, *node) : std::string{}; !near.empty())
+            all.push_back({QObject::tr("Put %1 in %2").arg(QString::fromStdString(id), QString::fromStdString(near)),
+                           [id, near](Experiment& x) {
+                               keep_places(x);
+                               move_to_region(x, id, near);
                            }});
         if (e.topology.nodes.size() <= most_nodes_linked)
             all.push_back({QObject::tr("Link %1 to all others").arg(QString::fromStdString(id)), [id](Experiment& x) {
@@ -213,11 +236,13 @@ std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experimen
     return tried(all, fault, experiment, faults, stop);
 }
 
-RemedyBar::RemedyBar(Document& document, QWidget* parent)
+RemedyBar::RemedyBar(Document& document, bool names_fault, QWidget* parent)
     : QWidget(parent), document_(document), words_(new QLabel), row_(new QHBoxLayout(this)) {
     setObjectName("remedies");
     pool_.setMaxThreadCount(1);
-    row_->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    const int side = names_fault ? size::wide_gap : size::gap;
+    row_->setContentsMargins(side, size::unit, side, size::unit);
+    words_->setVisible(names_fault);
     words_->setProperty("role", "secondary");
     row_->addWidget(words_);
     row_->addStretch();
@@ -280,7 +305,7 @@ void RemedyBar::name_fault() {
 
 /// One below the other where they would be cut short beside each other.
 void RemedyBar::arrange() {
-    int wide = 2 * size::wide_gap + words_->sizeHint().width();
+    int wide = 2 * size::wide_gap + (words_->isHidden() ? 0 : words_->sizeHint().width());
     for (const auto* button : findChildren<QPushButton*>()) wide += row_->spacing() + button->sizeHint().width();
     row_->setDirection(wide > width() ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }

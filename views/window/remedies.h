@@ -37,7 +37,8 @@ std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experimen
 class RemedyBar : public QWidget {
     Q_OBJECT
 public:
-    explicit RemedyBar(Document& document, QWidget* parent = nullptr);
+    /// `names_fault`: it stands elsewhere than what it mends.
+    RemedyBar(Document& document, bool names_fault, QWidget* parent = nullptr);
     ~RemedyBar() override;
     void show_for(const Fault* fault);
 
