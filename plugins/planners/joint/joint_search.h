@@ -80,6 +80,7 @@ private:
     bool take_if_shorter(const TimedStart& start);
     bool may_be_parted() const;
     bool plan_partitions(const Budget& budget, std::int64_t steps);
+    bool plan_pipelines(double begin, double end);
     void anneal_rounds(double plain_end);
     void anneal(const Round& round);
     std::vector<PlanCandidate> anneal_paths(const Round& round, const Budget& budget, std::int64_t steps);

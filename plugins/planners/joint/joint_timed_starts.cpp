@@ -10,6 +10,7 @@
 #include "plugins/planners/common/feasibility.h"
 #include "plugins/planners/joint/joint_search.h"
 #include "plugins/planners/joint/joint_start.h"
+#include "plugins/planners/joint/pipelines/pipeline_search.h"
 
 namespace skippipe::planners::joint {
 
@@ -20,6 +21,8 @@ constexpr double timed_share = 0.75, trial_share = 0.12;
 /// A change of a timed start takes about so many times as long as a step on the paths.
 constexpr double change_steps = 8;
 constexpr int timed_chains = 2;
+/// Of the whole: fixed pipelines, whose orders are searched apart, have until then.
+constexpr double pipelines_end = 0.97;
 /// Of more nodes, the published method takes longer than what it finds is worth beside a timed start.
 constexpr int most_published = 120;
 
@@ -70,6 +73,12 @@ JointSearch::Started JointSearch::search_starts(double plain_end) {
     const double trial = (plain_end - start_end) * trial_share,
                  end = anneals_well ? start_end + trial : start_end + (plain_end - start_end) * timed_share;
     double begin = start_end;
+    if (may_be_piped(problem_) && operations() >= large) {
+        begin = change_starts(chains, begin, begin + trial);
+        if (const double all = plain_end * pipelines_end; plan_pipelines(begin, all))
+            return {.end = all, .may_part = false, .orders_alone = true};
+        if (first_.by_clock()) begin = std::max(begin, first_.part(0, 1).clock_fraction());
+    }
     if (may_be_parted()) {
         begin = change_starts(chains, begin, begin + trial);
         if (plan_partitions(first_.part(begin, begin + trial),

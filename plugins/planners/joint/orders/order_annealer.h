@@ -9,8 +9,9 @@ namespace skippipe::planners::joint {
 class OrderAnnealer : public Annealer<OrderState> {
 public:
     /// `start` has a binding order on every node and is complete. Keeps a reference to the problem.
-    OrderAnnealer(const Problem& problem, const PlanCandidate& start, std::uint64_t seed, std::uint64_t stream)
-        : Annealer(seed, stream, all_order_moves(), problem, start) {}
+    OrderAnnealer(const Problem& problem, const PlanCandidate& start, std::uint64_t seed, std::uint64_t stream,
+                  const MoveList& moves = all_order_moves())
+        : Annealer(seed, stream, moves, problem, start) {}
 };
 
 }  // namespace skippipe::planners::joint

@@ -10,4 +10,10 @@ std::vector<const OrderMove*> all_order_moves() {
             &exchange_nodes, &move_blocks,     &exchange_sizes,    &change_reduction};
 }
 
+std::vector<const OrderMove*> order_moves_within_stages() {
+    auto moves = all_order_moves();
+    std::erase(moves, &order_moves::change_stage);
+    return moves;
+}
+
 }  // namespace skippipe::planners::joint

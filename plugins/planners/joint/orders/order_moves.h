@@ -23,5 +23,7 @@ extern const OrderMove exchange_nodes, move_blocks, exchange_sizes, change_reduc
 
 /// All of them; seeds give the same plans only in this order.
 std::vector<const OrderMove*> all_order_moves();
+/// Those that leave every stage as many visits, whatever CC2 allows.
+std::vector<const OrderMove*> order_moves_within_stages();
 
 }  // namespace skippipe::planners::joint

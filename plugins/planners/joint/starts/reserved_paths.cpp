@@ -13,8 +13,8 @@ namespace skippipe::planners::joint {
 namespace {
 
 constexpr double never_s = std::numeric_limits<double>::infinity();
-/// With more groups than that, so many of the others are looked at.
-constexpr int many_groups = 10, other_groups = 2;
+/// So many of the others are looked at where there are many groups.
+constexpr int other_groups = 2;
 /// In which a pace is told.
 constexpr int pace_parts = 16;
 /// Of a data node's last microbatch, in what its next ones are thought to take.
@@ -42,7 +42,7 @@ void ReservedPaths::reset(PlanCandidate& candidate) {
     homes_.resize(at(problem_.nodes()));
     lines_.resize(problem_.line_names.size());
     for (Calendar& line : lines_) line.clear();
-    if (group_count_ > many_groups) {
+    if (looks_in_groups()) {
         in_group_.assign(at(problem_.stages * group_count_), {});
         for (StageIndex s = 0; s < problem_.stages; ++s)
             for (const NodeIndex node : candidate.stages[s])
@@ -128,6 +128,7 @@ double ReservedPaths::operation_s(NodeIndex node, int step) const {
 /// Books the way that has a microbatch back soonest, of those looked at. False where no line goes on.
 bool ReservedPaths::follow(ReleaseIndex index, NodeIndex home) {
     const double size = size_of(index);
+    sequence_ = sequences_.empty() ? nullptr : &sequences_[at(index)];
     const Worker& worker = workers_[home];
     const double begin_s = start_s(home);
     steps_.assign(1, {.node = home,
@@ -137,7 +138,8 @@ bool ReservedPaths::follow(ReleaseIndex index, NodeIndex home) {
     ends_.assign(1, 0);
     for (int hop = 1; hop < length_; ++hop) {
         grown_.clear();
-        for (const int end : ends_) extend(end, hop, home, size);
+        for (const int end : ends_)
+            sequence_ != nullptr ? extend_in_group(end, hop, home, size) : extend(end, hop, home, size);
         if (grown_.empty()) return false;
         ends_.clear();
         for (const Step& step : grown_) {
@@ -150,6 +152,14 @@ bool ReservedPaths::follow(ReleaseIndex index, NodeIndex home) {
     if (!(best_.end_s < never_s)) return false;
     book(index, size);
     return true;
+}
+
+/// To the stage that its sequence says.
+void ReservedPaths::extend_in_group(int from, int hop, NodeIndex home, double size) {
+    for (const NodeIndex to : nodes_of((*sequence_)[at(hop)], groups_[at(home)])) {
+        const Step next{from, to};
+        if (!promises_less(next, hop, home, size)) look(next, hop, home, size);
+    }
 }
 
 void ReservedPaths::extend(int from, int hop, NodeIndex home, double size) {
@@ -270,6 +280,7 @@ void ReservedPaths::book(ReleaseIndex index, double size) {
         promises_[node].free_s = places.front();
     }
     for (const Passage& passage : best_.passages) lines_[at(passage.line)].take(passage.begin_s, passage.seconds);
+    if (sequence_ != nullptr) return;
     int branch = 0;
     for (int hop = 1; hop < length_; ++hop)
         for (auto& way : left_.ways(branch))

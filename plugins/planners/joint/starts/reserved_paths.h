@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "plugins/planners/common/network.h"
@@ -37,6 +38,10 @@ public:
     /// where the microbatch is, in its data node's, and in some of the others in turn.
     ReservedPaths(const Problem& problem, const Network& network, std::vector<int> groups);
 
+    /// From now on every microbatch, by its place in release order, visits these stages, each on a node of its data
+    /// node's group.
+    void keep_to(std::vector<std::vector<StageIndex>> sequences) { sequences_ = std::move(sequences); }
+
     /// Fills the paths of a candidate whose placement is complete, and binds its order unless B is split. Returns when
     /// the last operation ends, seconds; infinite, and paths that are to be forgotten, where a microbatch finds no line
     /// to go on, the end is sure to reach `cutoff_s`, or microbatches come back later than `at_most` on the way.
@@ -48,6 +53,9 @@ public:
     const Pace& pace() const { return pace_; }
 
 private:
+    /// With more groups than that, some of them are looked at.
+    static constexpr int many_groups = 10;
+
     struct Booking {
         double begin_s = 0;
         std::uint32_t operation = 0;  ///< packed
@@ -111,6 +119,8 @@ private:
     double operation_s(NodeIndex node, int step) const;
     bool follow(ReleaseIndex index, NodeIndex home);
     void extend(int from, int hop, NodeIndex home, double size);
+    void extend_in_group(int from, int hop, NodeIndex home, double size);
+    bool looks_in_groups() const { return !sequences_.empty() || group_count_ > many_groups; }
     const std::vector<NodeIndex>& nodes_of(StageIndex stage, int group) const;
     bool promises_less(const Step& next, int hop, NodeIndex home, double size) const;
     void look(Step next, int hop, NodeIndex home, double size);
@@ -126,6 +136,8 @@ private:
     const int group_count_;
     const int length_;
     PathWeights weights_;
+    std::vector<std::vector<StageIndex>> sequences_;     ///< of each microbatch, where they are given
+    const std::vector<StageIndex>* sequence_ = nullptr;  ///< of the one that is followed
     SequenceTree left_;
     PlanCandidate* candidate_ = nullptr;
     PerNode<Worker> workers_;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Fixed pipelines of the shape that suits a problem best, each with its orders searched apart.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "plugins/planners/common/search.h"
+#include "plugins/planners/joint/pipelines/pipeline_plan.h"
+
+namespace skippipe::planners::joint {
+
+/// How long a search of pipelines may take.
+struct PipelineEffort {
+    double seconds = 0;  ///< by the clock; 0: by steps, so many that the time of a core says about what they take
+    double core_s = 0;
+    int threads = 1;  ///< never changes what steps find
+    std::uint64_t seed = 1;
+    std::stop_token stop;
+};
+
+/// Whether the problem leaves open what pipelines choose: placement, and every data node as many microbatches of a
+/// size.
+bool may_be_piped(const Problem& problem);
+
+class PipelineSearch {
+public:
+    /// `tell`: what part of the effort is spent, one call at a time. Keeps a reference to the problem.
+    PipelineSearch(const Problem& problem, const Network& network, PipelineEffort effort,
+                   std::function<void(double fraction)> tell);
+
+    /// The best of several shapes. Nothing where none is possible, the effort is too little for any, or it was stopped.
+    std::optional<PipelinePlan> design() const;
+    /// After design(), what is left of the effort: first the orders of all pipelines, then those of the longest.
+    void search_orders(PipelinePlan& plan) const;
+
+private:
+    std::vector<PipelinePlan> plans_of(const std::vector<PipelineShape>& shapes, std::uint64_t stream, double begin,
+                                       double end) const;
+    std::optional<PipelinePlan> plan_of(const PipelineShape& shape, std::uint64_t stream, const Budget& budget,
+                                        double core_s) const;
+    void search_orders_of(const std::vector<std::size_t>& parts, std::uint64_t stream, double begin, double end,
+                          PipelinePlan& plan) const;
+    void side_by_side(std::size_t count, double begin, double end,
+                      const std::function<void(std::size_t, const Budget&, double core_s)>& search) const;
+
+    const Problem& problem_;
+    const PipelineEffort effort_;
+    const std::function<void(double)> tell_;
+    const std::vector<int> groups_;
+};
+
+}  // namespace skippipe::planners::joint
