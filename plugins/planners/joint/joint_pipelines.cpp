@@ -23,7 +23,7 @@ bool JointSearch::plan_pipelines(double begin, double end) {
                                       : static_cast<double>(steps_) * share * operations() / operations_a_second;
     const Budget budget = first_.part(begin, end);
     const PipelineSearch search(problem_, network_, effort, [&](double fraction) { budget.go_on(fraction, best_s_); });
-    auto plan = search.design();
+    auto plan = search.design(best_s_);
     if (!plan || request_.stop.stop_requested() || !(plan->promised_s < best_s_)) return false;
     if (plan->seconds < best_s_) take(plan->whole, plan->seconds);
     search.search_orders(*plan);

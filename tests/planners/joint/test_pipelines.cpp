@@ -2,6 +2,7 @@
 #include <QTest>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <stop_token>
 
@@ -20,6 +21,8 @@ using namespace skippipe::planners;
 using namespace skippipe::planners::joint;
 
 namespace {
+
+constexpr double any_s = std::numeric_limits<double>::infinity();
 
 /// The same network with a way of its own for each pair, so that some can be taken away.
 void take_links_away(Problem& problem, Rng& rng, double share) {
@@ -171,7 +174,7 @@ private Q_SLOTS:
             if (seed == 5) take_links_away(problem, rng, 0.3);
             const Network network(problem);
             const PipelineSearch search(problem, network, {.core_s = 0.6, .threads = 2, .seed = seed}, [](double) {});
-            auto plan = search.design();
+            auto plan = search.design(any_s);
             QVERIFY(plan.has_value());
             auto found = faults_of(problem, *plan);
             QVERIFY2(found.empty(), found.c_str());
@@ -225,7 +228,18 @@ private Q_SLOTS:
         stop.request_stop();
         const PipelineSearch search(problem, network, {.core_s = 1e6, .threads = 2, .stop = stop.get_token()},
                                     [](double) {});
-        QVERIFY(!search.design().has_value());
+        QVERIFY(!search.design(any_s).has_value());
+    }
+
+    /// Long before the effort is spent.
+    void none_where_something_shorter_is_known() {
+        const auto problem = examples::region_network(1, {60, 6, 180}).problem;
+        double spent = 0;
+        const PipelineSearch search(problem, Network(problem), {.core_s = 2, .threads = 2},
+                                    [&](double fraction) { spent = fraction; });
+        QVERIFY(!search.design(4).has_value());
+        QVERIFY2(spent > 0 && spent < 0.2, std::to_string(spent).c_str());
+        QVERIFY(search.design(6).has_value());
     }
 
     /// Steps alone decide, on any number of threads; and pipelines are much shorter than paths that mix all nodes (0.89

@@ -21,6 +21,8 @@ constexpr double least_s_a_node = 0.008;
 /// When which shape is worth while is known, the best two are designed, and the orders of all pipelines are searched.
 constexpr double shapes_end = 0.1, designs_end = 0.55, orders_end = 0.88;
 constexpr std::size_t designs = 2;
+/// A longer design gains a few hundredths: so much longer than what there is, a short one is not worth it.
+constexpr double hopeless = 1.15;
 /// Of the pipelines, whose orders are searched once more.
 constexpr double longest_share = 0.25;
 /// What a core does in a second: changes of a design, and operations of timelines of which only what a change of an
@@ -110,10 +112,10 @@ std::vector<PipelinePlan> PipelineSearch::plans_of(const std::vector<PipelineSha
     return plans;
 }
 
-std::optional<PipelinePlan> PipelineSearch::design() const {
+std::optional<PipelinePlan> PipelineSearch::design(double best_s) const {
     if (!may_be_piped(problem_) || effort_.core_s < least_s_a_node * problem_.nodes()) return std::nullopt;
     auto plans = plans_of(pipeline_shapes(problem_), 951, 0, shapes_end);
-    if (plans.empty()) return std::nullopt;
+    if (plans.empty() || plans.front().promised_s > hopeless * best_s) return std::nullopt;
     std::vector<PipelineShape> best;
     for (std::size_t k = 0; k < std::min(designs, plans.size()); ++k) best.push_back(plans[k].shape);
     auto longer = plans_of(best, 981, shapes_end, designs_end);

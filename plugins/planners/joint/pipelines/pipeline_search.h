@@ -31,8 +31,9 @@ public:
     PipelineSearch(const Problem& problem, const Network& network, PipelineEffort effort,
                    std::function<void(double fraction)> tell);
 
-    /// The best of several shapes. Nothing where none is possible, the effort is too little for any, or it was stopped.
-    std::optional<PipelinePlan> design() const;
+    /// The best of several shapes. Nothing where none is possible, the effort is too little for any, or it was stopped;
+    /// after little of the effort where none promises to come near `best_s`.
+    std::optional<PipelinePlan> design(double best_s) const;
     /// After design(), what is left of the effort: first the orders of all pipelines, then those of the longest.
     void search_orders(PipelinePlan& plan) const;
 
