@@ -38,9 +38,9 @@ Budget Budget::by_steps() const {
 void Budget::end_now() { started_s_ = clock_s() - end_ * request_.seconds; }
 
 double Budget::used() const {
-    return request_.seconds > 0 ? std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) /
-                                      (request_.seconds * (end_ - begin_))
-                                : 0;
+    if (request_.seconds <= 0) return 0;
+    if (end_ <= begin_) return 1;  // what came before has taken all of it
+    return std::max(0.0, clock_s() - started_s_ - begin_ * request_.seconds) / (request_.seconds * (end_ - begin_));
 }
 
 double Budget::clock_fraction() const { return by_clock() ? used() : 0; }

@@ -14,22 +14,21 @@ constexpr double operations_a_second = 2e7;
 
 }  // namespace
 
-/// Returns whether it gave a better plan; where the designs promise none, most of its time is left.
+/// Returns whether it gave a better plan; where the designs promise none, at least half of its time is left.
 bool JointSearch::plan_pipelines(double begin, double end) {
-    const double share = end - begin;
-    PipelineEffort effort{.threads = std::max(1, request_.threads), .seed = request_.seed, .stop = request_.stop};
-    effort.seconds = first_.by_clock() ? request_.seconds * share : 0;
-    effort.core_s = first_.by_clock() ? effort.seconds * effort.threads
-                                      : static_cast<double>(steps_) * share * operations() / operations_a_second;
     const Budget budget = first_.part(begin, end);
+    PipelineEffort effort{.threads = std::max(1, request_.threads), .seed = request_.seed, .stop = request_.stop};
+    effort.seconds = budget.by_clock() ? budget.seconds_left() : 0;
+    effort.core_s = budget.by_clock()
+                        ? effort.seconds * effort.threads
+                        : static_cast<double>(steps_) * (end - begin) * operations() / operations_a_second;
+    if (budget.by_clock() && effort.seconds <= 0) return false;
     const PipelineSearch search(problem_, network_, effort, [&](double fraction) { budget.go_on(fraction, best_s_); });
-    auto plan = search.design(best_s_);
-    if (!plan || request_.stop.stop_requested() || !(plan->promised_s < best_s_)) return false;
-    if (plan->seconds < best_s_) take(plan->whole, plan->seconds);
-    search.search_orders(*plan);
+    const auto plan = search.search(best_s_);
+    if (!plan || !(plan->seconds < best_s_)) return false;
     done_ += plan->steps / static_cast<std::int64_t>(plan->parts.size());
-    if (plan->seconds < best_s_) take(plan->whole, plan->seconds);
-    return best_.candidate == plan->whole;
+    take(plan->whole, plan->seconds);
+    return true;
 }
 
 }  // namespace skippipe::planners::joint

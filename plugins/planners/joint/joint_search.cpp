@@ -28,10 +28,11 @@ constexpr double seconds_a_round = 30, steps_a_round = 60'000'000;
 PlanRequest told_the_best(const PlanRequest& request) {
     PlanRequest told = request;
     if (request.progress)
-        told.progress = [tell = request.progress, best_s = 0.0](const PlanProgress& progress) mutable {
+        told.progress = [tell = request.progress, best_s = 0.0, fraction = 0.0](const PlanProgress& progress) mutable {
             const double now_s = progress.best_iteration_s;
+            fraction = std::max(fraction, progress.fraction);
             if (now_s > 0 && (best_s == 0 || now_s < best_s)) best_s = now_s;
-            tell({progress.fraction, best_s});
+            tell({fraction, best_s});
         };
     return told;
 }

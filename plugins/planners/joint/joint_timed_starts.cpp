@@ -77,16 +77,17 @@ JointSearch::Started JointSearch::search_starts(double plain_end) {
         begin = change_starts(chains, begin, begin + trial);
         if (const double all = plain_end * pipelines_end; plan_pipelines(begin, all))
             return {.end = all, .may_part = false, .orders_alone = true};
-        if (first_.by_clock()) begin = std::max(begin, first_.part(0, 1).clock_fraction());
+        if (first_.by_clock()) begin = std::min(end, std::max(begin, first_.part(0, 1).clock_fraction()));
     }
-    if (may_be_parted()) {
+    if (may_be_parted() && begin + trial < end) {
         begin = change_starts(chains, begin, begin + trial);
         if (plan_partitions(first_.part(begin, begin + trial),
                             static_cast<std::int64_t>(static_cast<double>(steps_) * trial_share)))
             return {.end = begin + trial};
         begin += trial;
     }
-    return {.end = change_starts(chains, begin, end), .may_part = false, .orders_alone = !anneals_well};
+    if (begin < end) change_starts(chains, begin, end);
+    return {.end = std::max(begin, end), .may_part = false, .orders_alone = !anneals_well};
 }
 
 /// Returns the end.

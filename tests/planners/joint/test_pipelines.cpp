@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
 #include <QTest>
 
 #include <algorithm>
@@ -145,8 +146,11 @@ private Q_SLOTS:
         const Network network(problem);
         PipelineDesign design = design_of(problem, network, {20, 2});
         design.run(300'000, {}, [](double) { return true; });
-        auto plan = pipeline_plan(problem, design);
+        const PartProblems parts(problem);
+        const auto always = [] { return true; };
+        auto plan = pipeline_plan(parts, design, always);
         QVERIFY(plan.has_value());
+        merge(problem, *plan);
         double said_s = 0, takes_s = 0;
         for (std::size_t k = 0; k < plan->parts.size(); ++k) {
             said_s += design.seconds_of(k);
@@ -156,38 +160,34 @@ private Q_SLOTS:
 
         // Those that take longer than they should are relieved; the design is that of the plan then.
         const double before_s = plan->promised_s;
-        relieve_longest(problem, design, *plan, 1, [](std::int64_t tried) { return tried < 150; });
+        relieve_longest(parts, design, *plan, 1, [](std::int64_t tried) { return tried < 150; });
+        merge(problem, *plan);
         QVERIFY2(plan->promised_s < 0.99 * before_s, fmt::format("{}, before {}", plan->promised_s, before_s).c_str());
         const auto found = faults_of(problem, *plan);
         QVERIFY2(found.empty(), found.c_str());
-        const auto again = pipeline_plan(problem, design);
-        QVERIFY(again && again->whole == plan->whole);
+        auto again = pipeline_plan(parts, design, always);
+        QVERIFY(again.has_value());
+        merge(problem, *again);
+        QVERIFY(again->whole == plan->whole);
+        QVERIFY(!pipeline_plan(parts, design, [] { return false; }).has_value());
     }
 
     void pipelines_are_plans_that_keep_apart() {
-        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        for (std::uint64_t seed = 1; seed <= 7; ++seed) {
             auto problem = examples::region_network(seed, {60, 6, 180, seed % 2 == 0}).problem;
             if (seed >= 3) problem.gradient_bytes.assign(6, 3e7);
             problem.charge_all_reduce = seed == 3;
             problem.plan_reductions = seed == 4;
             Rng rng(seed, 1);
             if (seed == 5) take_links_away(problem, rng, 0.3);
+            if (seed == 6) problem.constraints.uniform_execution = false;
+            if (seed == 7) problem.path_length = 6;
             const Network network(problem);
             const PipelineSearch search(problem, network, {.core_s = 0.6, .threads = 2, .seed = seed}, [](double) {});
-            auto plan = search.design(any_s);
+            const auto plan = search.search(any_s);
             QVERIFY(plan.has_value());
-            auto found = faults_of(problem, *plan);
+            const auto found = faults_of(problem, *plan);
             QVERIFY2(found.empty(), found.c_str());
-            const auto longest_s = [&] {
-                double longest = 0;
-                for (const auto& part : plan->parts) longest = std::max(longest, part.seconds);
-                return longest;
-            };
-            const double designed_s = longest_s();
-            search.search_orders(*plan);
-            found = faults_of(problem, *plan);
-            QVERIFY2(found.empty(), found.c_str());
-            QVERIFY2(longest_s() < designed_s, fmt::format("{}, {}", longest_s(), designed_s).c_str());
             PerNode<int> part_of_node(60, -1);
             for (std::size_t k = 0; k < plan->parts.size(); ++k)
                 for (const NodeIndex node : plan->parts[k].nodes) part_of_node[node] = static_cast<int>(k);
@@ -216,6 +216,9 @@ private Q_SLOTS:
         auto split = free;
         split.split_backward = true;
         QVERIFY(!may_be_piped(split));
+        auto sampled = free;
+        sampled.sizes = {1};
+        QVERIFY(!may_be_piped(sampled));
         auto unbalanced = free;
         unbalanced.balance_data_nodes = false;
         QVERIFY(!may_be_piped(unbalanced));
@@ -228,7 +231,7 @@ private Q_SLOTS:
         stop.request_stop();
         const PipelineSearch search(problem, network, {.core_s = 1e6, .threads = 2, .stop = stop.get_token()},
                                     [](double) {});
-        QVERIFY(!search.design(any_s).has_value());
+        QVERIFY(!search.search(any_s).has_value());
     }
 
     /// Long before the effort is spent.
@@ -237,9 +240,51 @@ private Q_SLOTS:
         double spent = 0;
         const PipelineSearch search(problem, Network(problem), {.core_s = 2, .threads = 2},
                                     [&](double fraction) { spent = fraction; });
-        QVERIFY(!search.design(4).has_value());
+        QVERIFY(!search.search(4).has_value());
         QVERIFY2(spent > 0 && spent < 0.2, std::to_string(spent).c_str());
-        QVERIFY(search.design(6).has_value());
+        QVERIFY(search.search(6).has_value());
+    }
+
+    /// With fewer visits than stages, some would have no node.
+    void every_stage_is_used() {
+        auto problem = examples::region_network(1, {60, 30, 60}).problem;
+        problem.path_length = 15;
+        problem.constraints.uniform_execution = false;
+        int few = 0;
+        for (const auto& shape : pipeline_shapes(problem)) {
+            const auto routes = pipeline_routes(problem, shape);
+            std::set<int> used;
+            for (const auto& route : routes.value_or(std::vector<PipelineRoute>()))
+                used.insert(route.stages.begin(), route.stages.end());
+            if (routes) QCOMPARE(used.size(), std::size_t{30});
+            few += routes ? 0 : 1;
+        }
+        QVERIFY(few > 0);
+    }
+
+    /// Where pipelines come to nothing, what is left of the time is all that is left.
+    void the_clock_ends_a_search() {
+        for (const auto& [stages, length, microbatches, shared] :
+             {std::tuple{30, 20, 2018, true}, {30, 20, 360, false}, {6, 4, 3000, true}}) {
+            auto problem = examples::region_network(1, {60, stages, microbatches, shared}).problem;
+            problem.path_length = length;
+            PlanRequest request;
+            request.seconds = 1;
+            request.threads = 2;
+            double told = 0;
+            bool backwards = false;
+            request.progress = [&](const PlanProgress& progress) {
+                backwards = backwards || progress.fraction < told;
+                told = progress.fraction;
+            };
+            QElapsedTimer timer;
+            timer.start();
+            const auto plan = JointSearch(problem, request).plan({});
+            QVERIFY2(timer.elapsed() < 5'000 && told <= 1.0 && !backwards,
+                     fmt::format("{} ms, {}", timer.elapsed(), told).c_str());
+            const auto found = examples::faults_of(problem, plan);
+            QVERIFY2(found.empty(), found.c_str());
+        }
     }
 
     /// Steps alone decide, on any number of threads; and pipelines are much shorter than paths that mix all nodes (0.89

@@ -36,23 +36,28 @@ double mean_round_s(const Network& network, const std::vector<NodeIndex>& from, 
 
 }  // namespace
 
-std::size_t diverted_node(const std::vector<double>& rates, double share) {
-    const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
-    const auto longest = [&](double rate) { return std::max(share / rate, (1 - share) / (all - rate)); };
+std::size_t diverted_node(const Problem& problem, const std::vector<NodeIndex>& nodes, double share) {
+    double all = 0;
+    for (const NodeIndex node : nodes) all += 1 / problem.seconds_per_sample_per_block[node];
+    const auto longest = [&](NodeIndex node) {
+        const double rate = 1 / problem.seconds_per_sample_per_block[node];
+        return std::max(share / rate, (1 - share) / (all - rate));
+    };
     std::size_t best = 0;
-    for (std::size_t k = 1; k < rates.size(); ++k)
-        if (longest(rates[k]) < longest(rates[best])) best = k;
+    for (std::size_t k = 1; k < nodes.size(); ++k)
+        if (longest(nodes[k]) < longest(nodes[best])) best = k;
     return best;
 }
 
 namespace {
 
 /// How many microbatches a place serves in a second, where some of them are for one of its nodes alone.
-double rate_of(const std::vector<double>& rates, double diverted_share) {
+double rate_of(const Problem& problem, const std::vector<NodeIndex>& nodes, const std::vector<double>& rates,
+               double diverted_share) {
     const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
     if (diverted_share <= 0) return all;
     if (rates.size() < 2) return 1 / unreachable_s;
-    const double own = rates[diverted_node(rates, diverted_share)];
+    const double own = rates[diverted_node(problem, nodes, diverted_share)];
     return 1 / std::max(diverted_share / own, (1 - diverted_share) / (all - own));
 }
 
@@ -83,7 +88,7 @@ double pipeline_seconds(const Problem& problem, const Network& network, const Fi
             const double held_s = work + after_s * (1 + waiting);
             rates.push_back(1 / std::max(work, held_s / problem.memory[node]));
         }
-        const double rate = p > 0 ? rate_of(rates, diverted_share(route, p, microbatches))
+        const double rate = p > 0 ? rate_of(problem, pipeline[p], rates, diverted_share(route, p, microbatches))
                                   : *std::min_element(rates.begin(), rates.end()) *  // each starts as many
                                         static_cast<double>(rates.size());
         longest_s = std::max(longest_s, microbatches / rate + before_s);

@@ -17,9 +17,8 @@ namespace skippipe::planners::joint {
 /// Nodes of each place of its microbatches' paths; of the first, its data nodes.
 using FixedPipeline = std::vector<std::vector<NodeIndex>>;
 
-/// Of a place's nodes, by how many microbatches each can serve in a second: the one that best takes this share of them
-/// alone.
-std::size_t diverted_node(const std::vector<double>& rates, double share);
+/// Of a place's nodes, by their speed: the one that best takes this share of the microbatches alone.
+std::size_t diverted_node(const Problem& problem, const std::vector<NodeIndex>& nodes, double share);
 
 /// What a pipeline's own share of the microbatches takes about, seconds: its slowest place, by work or by memory (held
 /// from the F on until the B is done, a microbatch waits for `waiting` times as long as its way takes alone), and what
@@ -42,7 +41,7 @@ public:
     const std::vector<FixedPipeline>& pipelines() const { return pipelines_; }
     const std::vector<PipelineRoute>& routes() const { return routes_; }
     const PipelineShape& shape() const { return shape_; }
-    double longest_s() const;
+    double longest_s() const;  ///< as seconds_of
     /// What a pipeline takes about: as pipelines usually wait, or if nothing did.
     double seconds_of(std::size_t pipeline) const;
     double least_seconds_of(std::size_t pipeline) const;

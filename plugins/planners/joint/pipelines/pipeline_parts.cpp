@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 
 #include "core/base/index.h"
-#include "core/planner/plan/part.h"
 #include "plugins/planners/common/dispatch_order.h"
 #include "plugins/planners/joint/starts/reserved_paths.h"
 
@@ -19,27 +20,31 @@ constexpr PathWeights tried_weights[] = {{.work = 0.02, .rest = 0},
                                          {.work = 1, .rest = 0},
                                          {.work = 1, .rest = 0.3}};
 
+/// A copy of what is of no node or line.
+Problem without_network(const Problem& whole) {
+    Problem frame;
+    frame.stages = whole.stages;
+    frame.path_length = whole.path_length;
+    frame.samples = whole.samples;
+    frame.sizes = whole.sizes;
+    frame.blocks = whole.blocks;
+    frame.backward_factor = whole.backward_factor;
+    frame.loss_factor = whole.loss_factor;
+    frame.overhead_s = whole.overhead_s;
+    frame.step_seconds = whole.step_seconds;
+    frame.forward_bytes = whole.forward_bytes;
+    frame.backward_bytes = whole.backward_bytes;
+    frame.gradient_bytes = whole.gradient_bytes;
+    frame.constraints = whole.constraints;
+    return frame;
+}
+
 template <class T>
 void keep_stages(const std::vector<StageIndex>& stages, PerStage<T>& of_each) {
     if (of_each.empty()) return;
     PerStage<T> kept;
     for (const StageIndex stage : stages) kept.push_back(of_each[stage]);
     of_each = std::move(kept);
-}
-
-Problem problem_of(const Problem& whole, const PipelinePart& part, int microbatches) {
-    Problem own = with_nodes(whole, part.nodes);
-    own.stages = static_cast<int>(part.stages.size());
-    own.microbatches = microbatches;
-    keep_stages(part.stages, own.blocks);
-    keep_stages(part.stages, own.gradient_bytes);
-    own.shared_links = own.charge_all_reduce = own.plan_reductions = false;
-    // How often a stage is visited stays as it is; a path passes over the other of two stages that share a place.
-    own.constraints.uniform_execution = false;
-    own.constraints.bounded_disorder = true;
-    own.constraints.max_swaps = 0;
-    own.constraints.max_passed_over = own.stages > own.path_length ? 1 : 0;
-    return own;
 }
 
 /// The stage of each place's nodes, in the order in which they stand there; nothing where a diversion has no node.
@@ -54,9 +59,8 @@ std::optional<std::vector<std::pair<StageIndex, NodeIndex>>> staged_nodes(const 
         for (const auto& [place, stage, visits] : route.diversions) {
             if (place != p) continue;
             if (pipeline[p].size() < 2) return std::nullopt;
-            std::vector<double> rates;
-            for (const NodeIndex node : pipeline[p]) rates.push_back(1 / problem.seconds_per_sample_per_block[node]);
-            staged[first + diverted_node(rates, static_cast<double>(visits) / microbatches)].first = stage;
+            staged[first + diverted_node(problem, pipeline[p], static_cast<double>(visits) / microbatches)].first =
+                stage;
         }
     }
     std::stable_sort(staged.begin(), staged.end(),
@@ -68,7 +72,7 @@ std::optional<std::vector<std::pair<StageIndex, NodeIndex>>> staged_nodes(const 
 std::vector<std::vector<StageIndex>> sequences_of(const PipelinePart& part, const PipelineRoute& route,
                                                   int microbatches) {
     std::vector<std::vector<StageIndex>> sequences;
-    for (int i = 0; i < microbatches; ++i) {
+    for (std::int64_t i = 0; i < microbatches; ++i) {
         auto& sequence = sequences.emplace_back(route.stages);
         for (const auto& [place, stage, visits] : route.diversions)
             if ((i + 1) * visits / microbatches > i * visits / microbatches) sequence[place] = stage;
@@ -80,9 +84,42 @@ std::vector<std::vector<StageIndex>> sequences_of(const PipelinePart& part, cons
 
 }  // namespace
 
-std::optional<PipelinePart> pipeline_part(const Problem& whole, const FixedPipeline& pipeline,
+PartProblems::PartProblems(const Problem& whole) : whole_(whole), frame_(without_network(whole)) {
+    frame_.line_names = {"any"};
+    frame_.shared_links = frame_.charge_all_reduce = frame_.plan_reductions = false;
+    // How often a stage is visited stays as it is; a path passes over the other of two stages that share a place.
+    frame_.constraints.uniform_execution = false;
+    frame_.constraints.bounded_disorder = true;
+    frame_.constraints.max_swaps = 0;
+}
+
+Problem PartProblems::of(const std::vector<NodeIndex>& nodes, const std::vector<StageIndex>& stages,
+                         int microbatches) const {
+    Problem part = frame_;
+    for (const NodeIndex node : nodes) {
+        part.node_ids.push_back(whole_.node_ids[node]);
+        part.seconds_per_sample_per_block.push_back(whole_.seconds_per_sample_per_block[node]);
+        part.memory.push_back(whole_.memory[node]);
+    }
+    std::vector<Hop> pairs;
+    pairs.reserve(nodes.size() * nodes.size());
+    for (const NodeIndex from : nodes)
+        for (const NodeIndex to : nodes) {
+            pairs.push_back(whole_.hop(from, to));
+            if (pairs.back().line != no_line) pairs.back().line = 0;
+        }
+    part.hops = std::move(pairs);
+    part.stages = static_cast<int>(stages.size());
+    part.microbatches = microbatches;
+    keep_stages(stages, part.blocks);
+    keep_stages(stages, part.gradient_bytes);
+    part.constraints.max_passed_over = part.stages > part.path_length ? 1 : 0;
+    return part;
+}
+
+std::optional<PipelinePart> pipeline_part(const PartProblems& problems, const FixedPipeline& pipeline,
                                           const PipelineRoute& route, int microbatches) {
-    const auto staged = staged_nodes(whole, pipeline, route, microbatches);
+    const auto staged = staged_nodes(problems.whole(), pipeline, route, microbatches);
     if (!staged) return std::nullopt;
     PipelinePart part;
     Placement placement;
@@ -94,10 +131,10 @@ std::optional<PipelinePart> pipeline_part(const Problem& whole, const FixedPipel
         placement.back().emplace_back(part.nodes.size());
         part.nodes.push_back(node);
     }
-    part.problem = problem_of(whole, part, microbatches);
+    part.problem = problems.of(part.nodes, part.stages, microbatches);
     const Network network(part.problem);
-    ReservedPaths paths(part.problem, network, std::vector<int>(part.nodes.size(), 0));
-    paths.keep_to(sequences_of(part, route, microbatches));
+    ReservedPaths paths(part.problem, network, std::vector<int>(part.nodes.size(), 0),
+                        sequences_of(part, route, microbatches));
     PlanCandidate candidate = candidate_without_pieces(part.problem, placement, part.problem.path_length);
     for (const PathWeights& weights : tried_weights) {
         if (!std::isfinite(paths.fill(candidate, weights))) continue;

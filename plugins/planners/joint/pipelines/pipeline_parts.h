@@ -19,10 +19,23 @@ struct PipelinePart {
     double promised_s = seconds;                               ///< the same about, once its orders are searched
 };
 
+/// Makes the problems of parts, without what they do not use of the whole: the names of its lines alone are many.
+class PartProblems {
+public:
+    /// Keeps a reference.
+    explicit PartProblems(const Problem& whole);
+    const Problem& whole() const { return whole_; }
+    Problem of(const std::vector<NodeIndex>& nodes, const std::vector<StageIndex>& stages, int microbatches) const;
+
+private:
+    const Problem& whole_;
+    Problem frame_;  ///< what all of them have alike
+};
+
 /// Its places serve one stage each, and of one where it diverts microbatches a node serves that stage; paths as
 /// journeys are booked, by several weights, of which it takes those that are shortest when its nodes work as it comes.
 /// Nothing where a diversion has no node, a line is missing, or all deadlock.
-std::optional<PipelinePart> pipeline_part(const Problem& whole, const FixedPipeline& pipeline,
+std::optional<PipelinePart> pipeline_part(const PartProblems& problems, const FixedPipeline& pipeline,
                                           const PipelineRoute& route, int microbatches);
 
 /// The plan that they make together.

@@ -23,11 +23,17 @@ constexpr double orders_gain = 0.07;
 /// Exchanges that are only guessed at take about as long as so much of one that is looked at.
 constexpr std::int64_t draws_a_try = 200;
 
-std::optional<PipelinePart> part_of(const Problem& problem, const PipelineDesign& design, std::size_t k) {
-    const int each = problem.microbatches / static_cast<int>(design.pipelines().size());
-    auto part = pipeline_part(problem, design.pipelines()[k], design.routes()[k], each);
+std::optional<PipelinePart> part_of(const PartProblems& problems, const PipelineDesign& design, std::size_t k) {
+    const int each = problems.whole().microbatches / static_cast<int>(design.pipelines().size());
+    auto part = pipeline_part(problems, design.pipelines()[k], design.routes()[k], each);
     if (part) part->promised_s = std::max(part->seconds * (1 - orders_gain), design.least_seconds_of(k));
     return part;
+}
+
+double longest_promise_s(const PipelinePlan& plan) {
+    double longest_s = 0;
+    for (const auto& part : plan.parts) longest_s = std::max(longest_s, part.promised_s);
+    return longest_s;
 }
 
 std::size_t one_of_the_longest(const PipelinePlan& plan, Rng& rng) {
@@ -42,9 +48,9 @@ std::size_t one_of_the_longest(const PipelinePlan& plan, Rng& rng) {
 /// What an exchange that the design has made does to one or two pipelines of the plan.
 class Relief {
 public:
-    Relief(const Problem& problem, const PipelineDesign& design, const PipelinePlan& plan, std::size_t first,
+    Relief(const PartProblems& problems, const PipelineDesign& design, const PipelinePlan& plan, std::size_t first,
            const PipelineDesign::Exchange& exchange, double aim_s)
-        : problem_(problem), design_(design), exchange_(exchange), first_(first), aim_s_(aim_s) {
+        : problems_(problems), design_(design), exchange_(exchange), first_(first), aim_s_(aim_s) {
         first_s_ = plan.parts[first_].promised_s;
         second_s_ = both() ? plan.parts[exchange_.pipeline].promised_s : 0;
     }
@@ -58,8 +64,8 @@ public:
 
     /// By their timelines; whether the plan has it now.
     bool take(PipelinePlan& plan) const {
-        auto first = part_of(problem_, design_, first_);
-        auto second = both() ? part_of(problem_, design_, exchange_.pipeline) : std::nullopt;
+        auto first = part_of(problems_, design_, first_);
+        auto second = both() ? part_of(problems_, design_, exchange_.pipeline) : std::nullopt;
         if (!first || (both() && !second)) return false;
         const double after = energy(first->promised_s) + (both() ? energy(second->promised_s) : 0),
                      before = energy(first_s_) + (both() ? energy(second_s_) : 0);
@@ -73,7 +79,7 @@ private:
     bool both() const { return exchange_.pipeline != first_; }
     double energy(double seconds) const { return std::exp(longer_counts * (seconds / aim_s_ - 1)); }
 
-    const Problem& problem_;
+    const PartProblems& problems_;
     const PipelineDesign& design_;
     const PipelineDesign::Exchange& exchange_;
     const std::size_t first_;
@@ -83,46 +89,43 @@ private:
 
 }  // namespace
 
-std::optional<PipelinePlan> pipeline_plan(const Problem& problem, const PipelineDesign& design) {
+std::optional<PipelinePlan> pipeline_plan(const PartProblems& problems, const PipelineDesign& design,
+                                          const std::function<bool()>& go_on) {
     PipelinePlan plan{.shape = design.shape(), .parts = {}, .whole = {}};
     for (std::size_t k = 0; k < design.pipelines().size(); ++k) {
-        auto part = part_of(problem, design, k);
-        if (!part) return std::nullopt;
+        auto part = part_of(problems, design, k);
+        if (!part || !go_on()) return std::nullopt;
         plan.parts.push_back(std::move(*part));
     }
-    merge(problem, plan);
     return plan;
 }
 
-void relieve_longest(const Problem& problem, PipelineDesign& design, PipelinePlan& plan, std::uint64_t seed,
+void relieve_longest(const PartProblems& problems, PipelineDesign& design, PipelinePlan& plan, std::uint64_t seed,
                      const std::function<bool(std::int64_t)>& go_on) {
     Rng rng(seed, 0x9E1);
-    const double aim_s = plan.promised_s;
+    const double aim_s = longest_promise_s(plan);
     std::int64_t tried = 0;
     for (std::int64_t drawn = 0; go_on(std::max(tried, drawn / draws_a_try)); ++drawn) {
         const std::size_t a = one_of_the_longest(plan, rng);
         const auto exchange = design.exchange_with_any(a, rng);
         if (!exchange) continue;
-        const Relief relief(problem, design, plan, a, *exchange, aim_s);
+        const Relief relief(problems, design, plan, a, *exchange, aim_s);
         if (relief.is_worth_a_look()) {
             ++tried;
             if (relief.take(plan)) continue;
         }
         design.take_back(*exchange);
     }
-    merge(problem, plan);
 }
 
 void merge(const Problem& problem, PipelinePlan& plan) {
     plan.whole = merge_parts(problem, plan.parts);
-    plan.promised_s = 0;
-    for (const auto& part : plan.parts) plan.promised_s = std::max(plan.promised_s, part.promised_s);
     double longest_s = 0;
     for (const auto& part : plan.parts) longest_s = std::max(longest_s, part.seconds);
     plan.seconds = fits_everywhere(problem, plan.whole) ? iteration_s(problem, plan.whole)
                                                         : std::numeric_limits<double>::infinity();
     // What the lines between pipelines, and sums, add.
-    plan.promised_s *= std::max(1.0, plan.seconds / longest_s);
+    plan.promised_s = longest_promise_s(plan) * plan.seconds / longest_s;
 }
 
 }  // namespace skippipe::planners::joint

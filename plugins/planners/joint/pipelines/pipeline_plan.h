@@ -20,16 +20,17 @@ struct PipelinePlan {
     std::int64_t steps = 0;       ///< on the orders of its parts
 };
 
-/// Nothing where any pipeline is none.
-std::optional<PipelinePlan> pipeline_plan(const Problem& problem, const PipelineDesign& design);
+/// Its parts alone; nothing where any pipeline is none, or `go_on`, asked after each, says no.
+std::optional<PipelinePlan> pipeline_plan(const PartProblems& problems, const PipelineDesign& design,
+                                          const std::function<bool()>& go_on);
 
 /// After it: exchanges nodes of the longest pipelines with those of others, or within, where their timelines promise to
 /// be shorter for it. What a design says of a pipeline is right on average; those whose microbatches meet badly take
 /// much longer. `go_on`: asked with the number of exchanges looked at.
-void relieve_longest(const Problem& problem, PipelineDesign& design, PipelinePlan& plan, std::uint64_t seed,
+void relieve_longest(const PartProblems& problems, PipelineDesign& design, PipelinePlan& plan, std::uint64_t seed,
                      const std::function<bool(std::int64_t tried)>& go_on);
 
-/// Sets `whole` and `seconds` by what the parts are now.
+/// Sets `whole`, and what it takes, by what the parts are now.
 void merge(const Problem& problem, PipelinePlan& plan);
 
 }  // namespace skippipe::planners::joint

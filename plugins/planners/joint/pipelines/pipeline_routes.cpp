@@ -40,17 +40,19 @@ bool even_out(const Problem& problem, std::vector<StageIndex>& sequence, PerStag
         for (StageIndex to(sequence[place - 1] + 1); to < after; ++to) {
             const StageIndex from = sequence[place];
             if (to == from) continue;
-            const double before = unevenness(visits);
-            --visits[from];
-            ++visits[to];
             sequence[place] = to;
-            constexpr double rounding = 1e-9;
-            if (allowed_sequence(problem, sequence) && unevenness(visits) < before - rounding) {
-                changed = true;
-                continue;
+            if (allowed_sequence(problem, sequence)) {
+                const double before = unevenness(visits);
+                --visits[from];
+                ++visits[to];
+                constexpr double rounding = 1e-9;
+                if (unevenness(visits) < before - rounding) {
+                    changed = true;
+                    continue;
+                }
+                ++visits[from];
+                --visits[to];
             }
-            ++visits[from];
-            --visits[to];
             sequence[place] = from;
         }
     }
@@ -160,6 +162,7 @@ std::optional<std::vector<PipelineRoute>> pipeline_routes(const Problem& problem
         changed = false;
         for (auto& sequence : sequences) changed = even_out(problem, sequence, visits) || changed;
     }
+    if (std::find(visits.begin() + 1, visits.end(), 0) != visits.end()) return std::nullopt;
     std::vector<PipelineRoute> routes;
     for (auto& sequence : sequences) routes.push_back({std::move(sequence), {}});
     if (!problem.constraints.uniform_execution) return routes;
@@ -170,6 +173,10 @@ std::optional<std::vector<PipelineRoute>> pipeline_routes(const Problem& problem
         if (!divert(problem, moved[s] > 0 ? s : next, moved[s] > 0 ? next : s, std::abs(moved[s]), routes))
             return std::nullopt;
     }
+    std::size_t diversions = 0;
+    for (const auto& route : routes) diversions += route.diversions.size();
+    const int spare = problem.nodes() - shape.pipelines * (problem.path_length - 1 + shape.data_nodes_each);
+    if (diversions > at(spare)) return std::nullopt;
     return routes;
 }
 

@@ -35,8 +35,9 @@ struct PipelineRoute {
 };
 
 /// Of each pipeline: within CC1 and CC3, all stages used as evenly as CC2 wants them; as whole pipelines alone rarely
-/// can, some divert a part of their microbatches to a neighbouring stage. Nothing where that does not suffice; throws
-/// InputError where there are no such sequences of stages.
+/// can, some divert a part of their microbatches to a neighbouring stage. Nothing where that does not suffice,
+/// where a stage would not be used at all, or nodes are too few; throws InputError where there are no such sequences of
+/// stages.
 std::optional<std::vector<PipelineRoute>> pipeline_routes(const Problem& problem, const PipelineShape& shape);
 
 }  // namespace skippipe::planners::joint

@@ -21,8 +21,8 @@ struct PipelineEffort {
     std::stop_token stop;
 };
 
-/// Whether the problem leaves open what pipelines choose: placement, and every data node as many microbatches of a
-/// size.
+/// Whether the problem leaves open what pipelines choose (placement, and every data node as many microbatches of a
+/// size), and nodes hand to lines alone.
 bool may_be_piped(const Problem& problem);
 
 class PipelineSearch {
@@ -31,25 +31,26 @@ public:
     PipelineSearch(const Problem& problem, const Network& network, PipelineEffort effort,
                    std::function<void(double fraction)> tell);
 
-    /// The best of several shapes. Nothing where none is possible, the effort is too little for any, or it was stopped;
-    /// after little of the effort where none promises to come near `best_s`.
-    std::optional<PipelinePlan> design(double best_s) const;
-    /// After design(), what is left of the effort: first the orders of all pipelines, then those of the longest.
-    void search_orders(PipelinePlan& plan) const;
+    /// The best of several shapes, its orders searched. Nothing where none is possible, the effort is too little for
+    /// any, or it was stopped before there was one; after little of the effort where none promises to come near
+    /// `best_s`, after half of it where none promises to be shorter.
+    std::optional<PipelinePlan> search(double best_s) const;
 
 private:
-    std::vector<PipelinePlan> plans_of(const std::vector<PipelineShape>& shapes, std::uint64_t stream, double begin,
-                                       double end) const;
-    std::optional<PipelinePlan> plan_of(const PipelineShape& shape, std::uint64_t stream, const Budget& budget,
-                                        double core_s) const;
-    void search_orders_of(const std::vector<std::size_t>& parts, std::uint64_t stream, double begin, double end,
-                          PipelinePlan& plan) const;
+    std::vector<PipelinePlan> designs_of(const std::vector<PipelineShape>& shapes, std::uint64_t stream, double begin,
+                                         double end) const;
+    std::optional<PipelinePlan> design_of(const PipelineShape& shape, std::uint64_t stream, const Budget& budget,
+                                          double core_s) const;
+    void search_orders(PipelinePlan& plan, double share, std::uint64_t stream, double begin, double end) const;
     void side_by_side(std::size_t count, double begin, double end,
                       const std::function<void(std::size_t, const Budget&, double core_s)>& search) const;
+    bool stopped() const { return effort_.stop.stop_requested(); }
 
     const Problem& problem_;
     const PipelineEffort effort_;
     const std::function<void(double)> tell_;
+    const PlanRequest request_;  ///< of the whole effort, by the clock
+    const Budget budget_;
     const std::vector<int> groups_;
 };
 

@@ -22,10 +22,12 @@ constexpr double newest_share = 0.2;
 
 }  // namespace
 
-ReservedPaths::ReservedPaths(const Problem& problem, const Network& network, std::vector<int> groups)
+ReservedPaths::ReservedPaths(const Problem& problem, const Network& network, std::vector<int> groups,
+                             std::vector<std::vector<StageIndex>> sequences)
     : problem_(problem),
       network_(network),
-      all_(balanced_sequences(problem, problem.path_length)),
+      sequences_(std::move(sequences)),
+      all_(sequences_.empty() ? balanced_sequences(problem, problem.path_length) : sequences_),
       groups_(std::move(groups)),
       group_count_(*std::max_element(groups_.begin(), groups_.end()) + 1),
       length_(problem.path_length),

@@ -4,7 +4,6 @@
 #pragma once
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "plugins/planners/common/network.h"
@@ -36,11 +35,10 @@ class ReservedPaths {
 public:
     /// `groups`: of near nodes, the number of each node's. Where there are many, a next node is looked for in the group
     /// where the microbatch is, in its data node's, and in some of the others in turn.
-    ReservedPaths(const Problem& problem, const Network& network, std::vector<int> groups);
-
-    /// From now on every microbatch, by its place in release order, visits these stages, each on a node of its data
-    /// node's group.
-    void keep_to(std::vector<std::vector<StageIndex>> sequences) { sequences_ = std::move(sequences); }
+    /// `sequences`: where given, every microbatch, by its place in release order, visits these stages, each on a node
+    /// of its data node's group.
+    ReservedPaths(const Problem& problem, const Network& network, std::vector<int> groups,
+                  std::vector<std::vector<StageIndex>> sequences = {});
 
     /// Fills the paths of a candidate whose placement is complete, and binds its order unless B is split. Returns when
     /// the last operation ends, seconds; infinite, and paths that are to be forgotten, where a microbatch finds no line
@@ -131,12 +129,12 @@ private:
 
     const Problem& problem_;
     const Network& network_;
+    const std::vector<std::vector<StageIndex>> sequences_;  ///< of each microbatch, where they are given
     const SequenceTree all_;
     const std::vector<int> groups_;
     const int group_count_;
     const int length_;
     PathWeights weights_;
-    std::vector<std::vector<StageIndex>> sequences_;     ///< of each microbatch, where they are given
     const std::vector<StageIndex>* sequence_ = nullptr;  ///< of the one that is followed
     SequenceTree left_;
     PlanCandidate* candidate_ = nullptr;
