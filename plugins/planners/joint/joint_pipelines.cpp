@@ -23,7 +23,7 @@ bool JointSearch::plan_pipelines(double begin, double end) {
                         ? effort.seconds * effort.threads
                         : static_cast<double>(steps_) * (end - begin) * operations() / operations_a_second;
     if (budget.by_clock() && effort.seconds <= 0) return false;
-    const PipelineSearch search(problem_, network_, effort, [&](double fraction) { budget.go_on(fraction, best_s_); });
+    PipelineSearch search(problem_, network_, effort, [&](double fraction) { budget.go_on(fraction, best_s_); });
     const auto plan = search.search(best_s_);
     if (!plan || !(plan->seconds < best_s_)) return false;
     done_ += plan->steps / static_cast<std::int64_t>(plan->parts.size());

@@ -183,7 +183,7 @@ private Q_SLOTS:
             if (seed == 6) problem.constraints.uniform_execution = false;
             if (seed == 7) problem.path_length = 6;
             const Network network(problem);
-            const PipelineSearch search(problem, network, {.core_s = 0.6, .threads = 2, .seed = seed}, [](double) {});
+            PipelineSearch search(problem, network, {.core_s = 0.6, .threads = 2, .seed = seed}, [](double) {});
             const auto plan = search.search(any_s);
             QVERIFY(plan.has_value());
             const auto found = faults_of(problem, *plan);
@@ -229,17 +229,17 @@ private Q_SLOTS:
         const Network network(problem);
         std::stop_source stop;
         stop.request_stop();
-        const PipelineSearch search(problem, network, {.core_s = 1e6, .threads = 2, .stop = stop.get_token()},
-                                    [](double) {});
+        PipelineSearch search(problem, network, {.core_s = 1e6, .threads = 2, .stop = stop.get_token()}, [](double) {});
         QVERIFY(!search.search(any_s).has_value());
     }
 
     /// Long before the effort is spent.
     void none_where_something_shorter_is_known() {
         const auto problem = examples::region_network(1, {60, 6, 180}).problem;
+        const Network network(problem);
         double spent = 0;
-        const PipelineSearch search(problem, Network(problem), {.core_s = 2, .threads = 2},
-                                    [&](double fraction) { spent = fraction; });
+        PipelineSearch search(problem, network, {.core_s = 2, .threads = 2},
+                              [&](double fraction) { spent = fraction; });
         QVERIFY(!search.search(4).has_value());
         QVERIFY2(spent > 0 && spent < 0.2, std::to_string(spent).c_str());
         QVERIFY(search.search(6).has_value());

@@ -63,7 +63,7 @@ PipelineSearch::PipelineSearch(const Problem& problem, const Network& network, P
       tell_(std::move(tell)),
       request_(request_of(effort_)),
       budget_(request_, 0, 1),
-      groups_(near_groups(problem, network)) {}
+      network_(network) {}
 
 /// Runs `search(k, budget, seconds of a core)` for each of so many, in as many waves as threads leave; by the clock
 /// none that no time is left for.
@@ -127,11 +127,12 @@ std::vector<PipelinePlan> PipelineSearch::designs_of(const std::vector<PipelineS
     return plans;
 }
 
-std::optional<PipelinePlan> PipelineSearch::search(double best_s) const {
+std::optional<PipelinePlan> PipelineSearch::search(double best_s) {
     const auto shapes = pipeline_shapes(problem_);
     const double least_s = std::max(least_s_a_node * problem_.nodes(), least_s_an_operation * operations_of(problem_) *
                                                                            static_cast<double>(shapes.size()));
     if (!may_be_piped(problem_) || effort_.core_s < least_s) return std::nullopt;
+    groups_ = near_groups(problem_, network_);
     auto plans = designs_of(shapes, 951, 0, shapes_end);
     if (plans.empty() || plans.front().promised_s > hopeless * best_s) return std::nullopt;
     std::vector<PipelineShape> best;

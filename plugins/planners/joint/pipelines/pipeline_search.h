@@ -27,14 +27,14 @@ bool may_be_piped(const Problem& problem);
 
 class PipelineSearch {
 public:
-    /// `tell`: what part of the effort is spent, one call at a time. Keeps a reference to the problem.
+    /// `tell`: what part of the effort is spent, one call at a time. Keeps references.
     PipelineSearch(const Problem& problem, const Network& network, PipelineEffort effort,
                    std::function<void(double fraction)> tell);
 
     /// The best of several shapes, its orders searched. Nothing where none is possible, the effort is too little for
     /// any, or it was stopped before there was one; after little of the effort where none promises to come near
     /// `best_s`, after half of it where none promises to be shorter.
-    std::optional<PipelinePlan> search(double best_s) const;
+    std::optional<PipelinePlan> search(double best_s);
 
 private:
     std::vector<PipelinePlan> designs_of(const std::vector<PipelineShape>& shapes, std::uint64_t stream, double begin,
@@ -51,7 +51,8 @@ private:
     const std::function<void(double)> tell_;
     const PlanRequest request_;  ///< of the whole effort, by the clock
     const Budget budget_;
-    const std::vector<int> groups_;
+    const Network& network_;
+    std::vector<int> groups_;  ///< of near nodes, once there is enough effort for them
 };
 
 }  // namespace skippipe::planners::joint
