@@ -17,17 +17,12 @@ namespace {
 /// Of a loss: runs of other seeds differ by more than the first, and may differ by as much as the second.
 constexpr double alike = 1e-3, chance = 0.02;
 
-bool alike_but_seed(const RankedRun& a, const RankedRun& b) {
-    Experiment other = *b.experiment;
-    other.seed = a.experiment->seed;
-    return trains_alike(*a.experiment, other);
-}
-
 /// The last losses of a run and of those that differ from it in their seeds alone, one a seed: the first run's of it.
-std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, std::size_t run) {
+std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, const SeedGroups& groups, std::size_t run) {
     std::map<std::uint64_t, double> losses{{runs[run].experiment->seed, *runs[run].info->last_validation_loss}};
-    for (const auto& other : runs)
-        if (alike_but_seed(other, runs[run])) losses.emplace(other.experiment->seed, *other.info->last_validation_loss);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (groups.are_alike_but_seed(i, run))
+            losses.emplace(runs[i].experiment->seed, *runs[i].info->last_validation_loss);
     std::vector<double> values;
     values.reserve(losses.size());
     for (const auto& [seed, loss] : losses) values.push_back(loss);
@@ -35,9 +30,11 @@ std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, std::siz
 }
 
 void test_by_seeds(const std::vector<RankedRun>& runs, Ranking& ranking) {
+    const SeedGroups groups(runs);
     // Two seeds of one experiment are no two samples.
-    if (alike_but_seed(runs[ranking.best], runs[ranking.other])) return;
-    const auto mine = losses_of_seeds(runs, ranking.best), theirs = losses_of_seeds(runs, ranking.other);
+    if (groups.are_alike_but_seed(ranking.best, ranking.other)) return;
+    const auto mine = losses_of_seeds(runs, groups, ranking.best),
+               theirs = losses_of_seeds(runs, groups, ranking.other);
     ranking.best_seeds = mine.size();
     ranking.other_seeds = theirs.size();
     if (mine.size() > 1 && theirs.size() > 1) ranking.p = welch_test(mine, theirs).p;
@@ -54,9 +51,15 @@ void find_quickest(const std::vector<RankedRun>& runs, Ranking& ranking) {
 
 }  // namespace
 
-/// Two runs of one seed repeat each other, or were planned by hand.
-bool are_seeds(const RankedRun& a, const RankedRun& b) {
-    return a.experiment->seed != b.experiment->seed && a.info->planner == b.info->planner && alike_but_seed(a, b);
+SeedGroups::SeedGroups(const std::vector<RankedRun>& runs) {
+    std::vector<Experiment> groups;
+    for (const auto& run : runs) {
+        Experiment own = what_trains(*run.experiment);
+        own.seed = 0;
+        const auto found = std::find(groups.begin(), groups.end(), own);
+        runs_.push_back({static_cast<std::size_t>(found - groups.begin()), run.experiment->seed, run.info->planner});
+        if (found == groups.end()) groups.push_back(std::move(own));
+    }
 }
 
 std::optional<Paces> paces(const std::vector<RankedRun>& runs) {
@@ -149,54 +152,55 @@ bool is_among(std::size_t run, const std::vector<std::size_t>& some) {
 
 /// With the other seeds of those that are best; nothing where that is all of them, or one of those seeds is no better
 /// than what it is held against. `values`: the less the better.
-std::vector<std::size_t> with_seeds(std::vector<std::size_t> best, const std::vector<RankedRun>& runs,
+std::vector<std::size_t> with_seeds(std::vector<std::size_t> best, const SeedGroups& groups,
                                     const std::vector<double>& values, bool tested = false) {
     std::vector<std::size_t> seeds;
-    for (std::size_t i = 0; i < runs.size(); ++i)
+    for (std::size_t i = 0; i < values.size(); ++i)
         if (!is_among(i, best) &&
-            std::any_of(best.begin(), best.end(), [&](std::size_t one) { return are_seeds(runs[one], runs[i]); }))
+            std::any_of(best.begin(), best.end(), [&](std::size_t one) { return groups.are_seeds(one, i); }))
             seeds.push_back(i);
     best.insert(best.end(), seeds.begin(), seeds.end());
     std::sort(best.begin(), best.end());
     for (const std::size_t seed : seeds)
-        for (std::size_t other = 0; other < runs.size() && !tested; ++other)
+        for (std::size_t other = 0; other < values.size() && !tested; ++other)
             if (!is_among(other, best) && values[other] <= values[seed]) return {};
-    return best.size() < runs.size() ? best : std::vector<std::size_t>{};
+    return best.size() < values.size() ? best : std::vector<std::size_t>{};
 }
 
 /// By seconds of each: the quickest, those as good, and the seeds of all of them.
 std::vector<std::size_t> best_by_time(const std::vector<double>& seconds, std::size_t quickest,
-                                      const std::vector<RankedRun>& runs) {
+                                      const SeedGroups& groups) {
     auto best = as_good_as(seconds, quickest);
     best.push_back(quickest);
-    return best.size() < runs.size() ? with_seeds(std::move(best), runs, seconds) : std::vector<std::size_t>{};
+    return best.size() < seconds.size() ? with_seeds(std::move(best), groups, seconds) : std::vector<std::size_t>{};
 }
 
-std::vector<std::size_t> best_of(const Judgement& verdict, const std::vector<RankedRun>& runs) {
+std::vector<std::size_t> best_of(const Judgement& verdict, const std::vector<RankedRun>& runs,
+                                 const SeedGroups& groups) {
     if (const auto& soonest = verdict.soonest)
-        if (auto best = best_by_time(soonest->seconds, soonest->quickest, runs); !best.empty()) return best;
+        if (auto best = best_by_time(soonest->seconds, soonest->quickest, groups); !best.empty()) return best;
     const auto& ranking = verdict.ranking;
     if (ranking.unequal) return {};
     if (!ranking.alike && !ranking.equal && !ranking.may_be_chance) {
         std::vector<double> values;
         for (const auto& run : runs) values.push_back(ranked_value(ranking, *run.info));
-        if (auto best = with_seeds({ranking.best}, runs, values, ranking.p.has_value()); !best.empty()) return best;
+        if (auto best = with_seeds({ranking.best}, groups, values, ranking.p.has_value()); !best.empty()) return best;
     }
     if (!verdict.paces) return {};
     std::vector<double> seconds;
     for (const auto& run : runs) seconds.push_back(*run.info->iteration_s);
-    return best_by_time(seconds, verdict.paces->quickest, runs);
+    return best_by_time(seconds, verdict.paces->quickest, groups);
 }
 
-Undecided undecided_of(const Judgement& verdict, const std::vector<RankedRun>& runs) {
+Undecided undecided_of(const Judgement& verdict, std::size_t runs, const SeedGroups& groups) {
     if (!verdict.best.empty()) return Undecided::no;
-    const auto repeats = [&](const RankedRun& run) {
-        return run.info->planner == runs.front().info->planner && alike_but_seed(runs.front(), run);
-    };
-    const auto is_seed = [&](const RankedRun& run) { return are_seeds(runs.front(), run); };
-    if (std::all_of(runs.begin(), runs.end(), repeats) && std::any_of(runs.begin(), runs.end(), is_seed))
-        return Undecided::only_seeds;
-    return verdict.ranking.unequal ? Undecided::unequal_work : Undecided::no;
+    bool all_repeat = true, has_seeds = false;
+    for (std::size_t run = 0; run < runs; ++run) {
+        all_repeat = all_repeat && groups.are_of_one(0, run);
+        has_seeds = has_seeds || groups.are_seeds(0, run);
+    }
+    if (all_repeat && has_seeds) return Undecided::only_seeds;
+    return verdict.ranking.unequal && !verdict.soonest ? Undecided::unequal_work : Undecided::no;
 }
 
 }  // namespace
@@ -217,8 +221,9 @@ std::optional<Judgement> judge(const std::vector<JudgedRun>& runs) {
         verdict.soonest = find_soonest(runs);
         verdict.paces = paces(ranked);
     }
-    verdict.best = best_of(verdict, ranked);
-    verdict.undecided = undecided_of(verdict, ranked);
+    const SeedGroups groups(ranked);
+    verdict.best = best_of(verdict, ranked, groups);
+    verdict.undecided = undecided_of(verdict, ranked.size(), groups);
     return verdict;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which of several runs is best, which is quickest, and whether that says anything. Pure: values in, values out.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,8 +73,28 @@ struct Soonest {
     std::size_t quickest = 0;
 };
 
-/// Whether the two are seeds of one experiment: all that differs between them is their seeds.
-bool are_seeds(const RankedRun& a, const RankedRun& b);
+/// Which of several runs differ in their seeds alone, worked out once for all pairs of them. Runs are indices.
+class SeedGroups {
+public:
+    explicit SeedGroups(const std::vector<RankedRun>& runs);
+    /// Whether nothing but the seed differs in their experiments, if that does.
+    bool are_alike_but_seed(std::size_t a, std::size_t b) const { return runs_[a].group == runs_[b].group; }
+    /// The same, planned by one planner: where the seed does not differ they repeat each other.
+    bool are_of_one(std::size_t a, std::size_t b) const {
+        return runs_[a].planner == runs_[b].planner && are_alike_but_seed(a, b);
+    }
+    /// Whether the two are seeds of one experiment: all that differs between them is their seeds. Two runs of one seed
+    /// repeat each other, or were planned by hand.
+    bool are_seeds(std::size_t a, std::size_t b) const { return runs_[a].seed != runs_[b].seed && are_of_one(a, b); }
+
+private:
+    struct Run {
+        std::size_t group = 0;
+        std::uint64_t seed = 0;
+        std::string planner;
+    };
+    std::vector<Run> runs_;
+};
 
 /// Why no run is called best, where that is known.
 enum class Undecided {

@@ -138,6 +138,7 @@ public:
         std::vector<Clock> clocks;
         for (const auto& one : experiments_) clocks.push_back(one.execution.clock);
         clock_ = run_clock(clocks);
+        find_seeds();
         find_parameters();
     }
 
@@ -164,6 +165,13 @@ public:
     }
 
 private:
+    void find_seeds() {
+        std::vector<RankedRun> ranked;
+        for (std::size_t i = 0; i < runs_.size(); ++i) ranked.push_back({&runs_[i].info, &experiments_[i]});
+        const SeedGroups groups(ranked);
+        for (std::size_t i = 0; i < runs_.size(); ++i) is_seed_.push_back(groups.are_seeds(0, i));
+    }
+
     template <class... Values>
     void add(fmt::format_string<Values...> text, Values&&... values) {
         fmt::format_to(std::back_inserter(out_), text, std::forward<Values>(values)...);
@@ -410,9 +418,7 @@ private:
     /// Against the baseline's, with whether it is better.
     void change(const Figure& figure, std::size_t run, bool judged) {
         const auto words = escaped(unbroken("(" + format_change(*figure.ratios[run]) + ")"));
-        const bool is_seed =
-            are_seeds({&runs_.front().info, &experiments_.front()}, {&runs_[run].info, &experiments_[run]});
-        if (!judged || is_seed || !tells(figure, run)) return add(" {}", words);
+        if (!judged || is_seed_[run] || !tells(figure, run)) return add(" {}", words);
         const bool is_less = *figure.values[run] < *figure.values.front();
         const bool is_better = is_less == (figure.better == Better::smaller);
         marks_ = true;
@@ -566,6 +572,7 @@ private:
     const std::vector<ReportRun>& runs_;
     const ReportOptions& options_;
     std::vector<Experiment> experiments_;          ///< of the runs
+    std::vector<bool> is_seed_;                    ///< [run]: of the first one's experiment
     std::vector<ParameterDifference> parameters_;  ///< that differ; values of those that were read
     std::vector<std::size_t> read_;                ///< runs whose experiments can be
     std::string out_;

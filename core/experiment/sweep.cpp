@@ -137,15 +137,6 @@ SweepPoint make_point(Json document, const Settings& settings) {
     return point;
 }
 
-Experiment what_trains(Experiment experiment) {
-    experiment.name = experiment.description = {};
-    experiment.seeds = 1;  // each is a run of its own
-    for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
-    experiment.execution.keep_spans = {};  // what is kept of a run changes nothing in it
-    experiment.execution.keep_spans_of = Execution{}.keep_spans_of;
-    return experiment;
-}
-
 }  // namespace
 
 SweepAxis parse_axis(const std::string& text) {
@@ -191,6 +182,15 @@ std::string to_string(const SweepPoint& point) {
     for (const auto& [field, value] : point.settings)
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", field, shown(value));
     return text.empty() ? "nothing changed" : text;
+}
+
+Experiment what_trains(Experiment experiment) {
+    experiment.name = experiment.description = {};
+    experiment.seeds = 1;  // each is a run of its own
+    for (auto& node : experiment.topology.nodes) node.x = node.y = 0;
+    experiment.execution.keep_spans = {};  // what is kept of a run changes nothing in it
+    experiment.execution.keep_spans_of = Execution{}.keep_spans_of;
+    return experiment;
 }
 
 bool trains_alike(const Experiment& a, const Experiment& b) { return what_trains(a) == what_trains(b); }

@@ -50,6 +50,9 @@ std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest&
 /// "pipeline.skip_ratio 0.25, seed 2"
 std::string to_string(const SweepPoint& point);
 
+/// The experiment without what changes nothing in its training: name, description, places on the canvas, and what is
+/// kept of a run.
+Experiment what_trains(Experiment experiment);
 /// Whether both train the same: all but name, description and places on the canvas.
 bool trains_alike(const Experiment& a, const Experiment& b);
 /// The same for two that train alike; seldom the same for others.

@@ -265,6 +265,37 @@ private Q_SLOTS:
         QVERIFY(judged({0, 2}).best.empty() && judged({0, 2}).undecided == Undecided::unequal_work);
     }
 
+    /// Where one loss is reached by all, unequal work is in nobody's way: that two seeds contradict each other is.
+    void a_known_race_is_not_undecided_for_unequal_work() {
+        std::vector<RunInfo> infos{info(2.8, 1), info(3.6, 3), info(3.6, 2)};
+        const int iterations[] = {16, 12, 12};
+        std::vector<Experiment> experiments(3);
+        experiments[1].seed = 2;
+        experiments[2].pipeline.skip_ratio = 0.33;
+        std::vector<std::vector<Metric>> metrics(3);
+        for (std::size_t r = 0; r < 3; ++r) {
+            infos[r].iterations_done = iterations[r];
+            for (int i = 0; i < iterations[r]; ++i)
+                metrics[r].push_back({.iteration = i,
+                                      .name = "loss",
+                                      .value = 5.5 - 0.17 * i,
+                                      .network_s = *infos[r].iteration_s * (i + 1)});
+        }
+        const auto judged = [&](const std::vector<std::size_t>& which) {
+            std::vector<JudgedRun> runs;
+            for (const auto r : which) runs.push_back({&infos[r], &experiments[r], &metrics[r], nullptr});
+            return *judge(runs);
+        };
+        const auto found = judged({0, 1, 2});
+        QVERIFY(found.soonest && found.ranking.unequal);
+        QCOMPARE(found.soonest->quickest, std::size_t{0});
+        for (std::size_t r = 0; r < 3; ++r) QVERIFY(near(found.soonest->seconds[r], std::vector{12.0, 36.0, 24.0}[r]));
+        QVERIFY2(found.best.empty() && found.undecided == Undecided::no, "who is soonest is known");
+        QCOMPARE(judged({0, 2}).best, std::vector<std::size_t>{0});
+        metrics.assign(3, {});
+        QVERIFY(judged({0, 1, 2}).undecided == Undecided::unequal_work);
+    }
+
     /// Seconds are called by the clock that runs counted by, in tables, axes and timelines alike.
     void a_report_calls_times_by_their_clock() {
         auto one = report_run(1, "one", 0), other = report_run(9, "nine", 0.25);

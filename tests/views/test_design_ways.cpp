@@ -19,6 +19,7 @@
 #include "views/inspector/field_text.h"
 #include "views/matrix/heat_key.h"
 #include "views/matrix/marked_header.h"
+#include "views/matrix/matrix_values.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/topology/devices.h"
@@ -385,6 +386,33 @@ private Q_SLOTS:
         QCOMPARE(links.back().latency_s, 0.007);
         QCOMPARE(links.back().bandwidth_bytes_per_s, t.within_region.bandwidth_bytes_per_s);
         QVERIFY(!model.is_inherited(cell("node-1", "node-2")) && model.is_inherited(across));
+        // A link that is made has what its cell showed, one way and the other, whatever its regions are joined by.
+        Experiment varied = e;
+        varied.topology.within_region.latency_s = 0.003;
+        for (auto& link : varied.topology.links)
+            if (link.from == "region-1" && link.to == "region-2")
+                link.latency_s = 0.021, link.bandwidth_bytes_per_s = 5e6, link.both_ways = true;
+        varied.topology.links.push_back({"region-2", "region-2", 0.004, 7e6, true});
+        const auto ends = matrix_rows(varied, MatrixShows::latency);
+        const auto lent = [&](const MatrixEnd& from, const MatrixEnd& to, MatrixShows shows, double otherwise) {
+            const double value = inherited_values(varied, {from}, {to}, shows).front();
+            return value < 0 ? otherwise : value;
+        };
+        int made = 0;
+        for (const auto& from : ends)
+            for (const auto& to : ends) {
+                if (from.is_region || to.is_region || from == to) continue;
+                Experiment changed = varied;
+                QVERIFY(set_matrix_value(changed, from, to, MatrixShows::latency, 0.009).isEmpty());
+                if (changed.topology.links.size() == varied.topology.links.size()) continue;  // it was there
+                QCOMPARE(changed.topology.links.back().bandwidth_bytes_per_s,
+                         lent(from, to, MatrixShows::bandwidth, 1.25e8));
+                changed = varied;
+                QVERIFY(set_matrix_value(changed, from, to, MatrixShows::bandwidth, 2e6).isEmpty());
+                QCOMPARE(changed.topology.links.back().latency_s, lent(from, to, MatrixShows::latency, 0.05));
+                ++made;
+            }
+        QCOMPARE(made, 6 * 5);
         // Other programs get what is seen; a copy for here makes no links.
         QVERIFY(!model.text_of({across}).isEmpty() && model.text_of({across}, true).isEmpty());
     }
@@ -410,6 +438,16 @@ private Q_SLOTS:
         model.setData(cell, "banana", Qt::EditRole);
         QVERIFY(model.setData(cell, "12", Qt::EditRole));
         QVERIFY(told.isEmpty() && cell.data(MatrixModel::refusal).toString().isEmpty());
+        // Nor does it stay where something else changes the document.
+        for (const auto& change : std::vector<std::function<void()>>{
+                 [&] { w->document().undo_stack().undo(); }, [&] { w->document().start_new(six_in_two_regions()); }}) {
+            model.setData(model.index(0, 1), "banana", Qt::EditRole);
+            QVERIFY(told.contains("banana"));
+            QVERIFY(!model.index(0, 1).data(MatrixModel::refusal).toString().isEmpty());
+            change();
+            QCOMPARE(told, QString());
+            QVERIFY(model.index(0, 1).data(MatrixModel::refusal).toString().isEmpty());
+        }
     }
 
     /// What the colours of cells say.

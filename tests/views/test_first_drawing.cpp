@@ -112,6 +112,11 @@ private Q_SLOTS:
         QVERIFY(are_linked(w->document().experiment(), "region-1", "region-2"));
         QVERIFY(first_error(w->document().faults()) == nullptr);
         QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        // Whoever leaves out what the canvas offers is told when it offers nothing any longer.
+        QSignalSpy changed(&canvas, &TopologyView::next_step_changed);
+        QVERIFY(canvas.has_next_step());
+        QTest::mouseClick(canvas.findChild<QToolButton*>("no_steps"), Qt::LeftButton);
+        QVERIFY(changed.size() == 1 && !canvas.has_next_step());
         // They stay in the middle where the canvas moves on to another document.
         w->open_template("quick-start");
         w->open_template({});

@@ -202,6 +202,23 @@ private Q_SLOTS:
         QTest::mouseClick(panel.table().viewport(), Qt::LeftButton, Qt::ControlModifier,
                           panel.table().visualItemRect(panel.table().item(0, 0)).center());
         QCOMPARE(window.compare_page().list().selected().size(), 6U);
+        // Filled anew, the table has the same row at hand: keys go on from there.
+        const auto click = [&](int row, int column) {
+            QTest::mouseClick(panel.table().viewport(), Qt::LeftButton, {},
+                              panel.table().visualItemRect(panel.table().item(row, column)).center());
+        };
+        click(1, 1);
+        QCOMPARE(panel.table().currentRow(), 1);
+        const QString first = panel.table().item(0, 0)->text();
+        panel.table().item(0, 0)->setText("?");
+        QEvent other_style(QEvent::StyleChange);
+        QCoreApplication::sendEvent(&panel, &other_style);
+        QCOMPARE(panel.table().item(0, 0)->text(), first);
+        QCOMPARE(std::pair(panel.table().currentRow(), panel.table().currentColumn()), std::pair(1, 1));
+        QCOMPARE(panel.table().selectionModel()->selectedRows().size(), 1);
+        QCOMPARE(panel.lines().chosen(), 1);
+        QTest::keyClick(&panel.table(), Qt::Key_Down, Qt::ShiftModifier);  // there is none below
+        QCOMPARE(panel.table().currentRow(), 1);
     }
 
     /// Four runs that lose a nat in 1,000 tokens, at skip ratio 0 and 0.33: time of the drawn network follows from its

@@ -175,6 +175,16 @@ private Q_SLOTS:
         zoom.show(60, 70);
         zoom.set_extent(121);
         QCOMPARE(std::pair(zoom.begin(), zoom.end()), std::pair(111.0, 121.0));
+        // Where time ends before what was in sight, that comes back, as wide as it was.
+        TimeZoom shorter;
+        shorter.set_extent(1000);
+        shorter.show(900, 1000);
+        QVERIFY(!shorter.follows());
+        QSignalSpy changed(&shorter, &TimeZoom::changed);
+        shorter.set_extent(100);
+        QCOMPARE(changed.size(), 1);
+        QVERIFY2(shorter.begin() < 100, "nothing of what there is was in sight");
+        QVERIFY(std::abs(shorter.begin() - 10) < 1e-9 && std::abs(shorter.end() - 110) < 1e-9);  // a tenth beyond
     }
 
     /// Lanes are of no height that patterns repeat in, and yet a cause has the same one in each.

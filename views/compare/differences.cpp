@@ -224,10 +224,12 @@ struct Seeds {
     std::vector<bool> of_baseline, of_any;
 
     explicit Seeds(const std::vector<const RunData*>& runs) : of_baseline(runs.size()), of_any(runs.size()) {
+        std::vector<RankedRun> ranked;
+        for (const auto* run : runs) ranked.push_back({&run->info, &run->experiment});
+        const SeedGroups groups(ranked);
         for (std::size_t i = 0; i < runs.size(); ++i)
             for (std::size_t k = i + 1; k < runs.size(); ++k) {
-                if (!are_seeds({&runs[i]->info, &runs[i]->experiment}, {&runs[k]->info, &runs[k]->experiment}))
-                    continue;
+                if (!groups.are_seeds(i, k)) continue;
                 of_any[i] = of_any[k] = true;
                 if (i == 0) of_baseline[k] = true;
             }

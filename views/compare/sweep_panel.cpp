@@ -401,6 +401,8 @@ void SweepPanel::make_table() {
     const int chosen = lines_->chosen();
     std::vector<int> rows;
     for (const auto& index : table_->selectionModel()->selectedRows()) rows.push_back(index.row());
+    const int row_at_hand = table_->currentRow() >= 0 ? table_->currentRow() : chosen,
+              column_at_hand = std::max(0, table_->currentColumn());
     table_->clear();
     table_->setColumnCount(static_cast<int>(look_.columns.size()) + 2);
     table_->setRowCount(look_.rows());
@@ -440,6 +442,11 @@ void SweepPanel::make_table() {
         if (row < look_.rows())
             table_->selectionModel()->select(table_->model()->index(row, 0),
                                              QItemSelectionModel::Select | QItemSelectionModel::Rows);
+    // Where keys go on from; what is in sight stays.
+    table_->setAutoScroll(false);
+    table_->selectionModel()->setCurrentIndex(table_->model()->index(row_at_hand, column_at_hand),
+                                              QItemSelectionModel::NoUpdate);
+    table_->setAutoScroll(true);
 }
 
 /// The runs of all rows that are selected; pictures mark the one at hand.

@@ -432,6 +432,7 @@ MatrixPanel::MatrixPanel(Document& document, SelectionModel& selection, QWidget*
     connect(&document, &Document::replacing, this, [this] { drawn_widths_.clear(); });  // of other things
     connect(model_, &MatrixModel::refused, this, &MatrixPanel::told);
     connect(&document, &Document::changed, this, [this] {
+        model_->forget_refusal();  // which changed nothing: this is something else
         // Every pair of a large network is much to work out for who looks elsewhere.
         if (isVisible()) follow();
     });

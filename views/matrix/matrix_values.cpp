@@ -23,11 +23,12 @@ std::optional<std::size_t> index_of(const Topology& t, const std::string& id) {
 
 template <class Links>
 auto* link_between(Links& links, const std::string& from, const std::string& to) {
-    for (auto& link : links)
+    decltype(&links.front()) back = nullptr;
+    for (auto& link : links) {
         if (link.from == from && link.to == to) return &link;
-    for (auto& link : links)
-        if (link.both_ways && link.from == to && link.to == from) return &link;
-    return static_cast<decltype(&links.front())>(nullptr);
+        if (back == nullptr && link.both_ways && link.from == to && link.to == from) back = &link;
+    }
+    return back;
 }
 
 const char *const uplink = "Uplink", *const downlink = "Downlink";
@@ -181,14 +182,23 @@ std::vector<double> inherited_values(const Experiment& experiment, const std::ve
 
 namespace {
 
-/// What a pair of nodes without a link of its own has of its regions.
-Link inherited_link(const Experiment& experiment, const MatrixEnd& from, const MatrixEnd& to) {
+bool has_region(const Topology& t, const std::string& id) {
+    return std::any_of(t.regions.begin(), t.regions.end(), [&](const Region& region) { return region.id == id; });
+}
+
+/// What a pair of nodes without a link of its own has of its regions: `inherited_values` of one cell. Many are made at
+/// once, so one link is looked up.
+Link inherited_link(const Topology& t, const MatrixEnd& from, const MatrixEnd& to) {
     Link link{from.id, to.id, 0.05, 1.25e8, true};
-    const auto take = [&](MatrixShows shows, double& value) {
-        if (const double found = inherited_values(experiment, {from}, {to}, shows).front(); found >= 0) value = found;
+    if (from.is_region || to.is_region || !has_region(t, from.region) || !has_region(t, to.region)) return link;
+    const auto take = [&link](double latency_s, double bandwidth_bytes_per_s) {
+        if (latency_s >= 0) link.latency_s = latency_s;
+        if (bandwidth_bytes_per_s >= 0) link.bandwidth_bytes_per_s = bandwidth_bytes_per_s;
     };
-    take(MatrixShows::latency, link.latency_s);
-    take(MatrixShows::bandwidth, link.bandwidth_bytes_per_s);
+    if (const Link* between = link_between(t.links, from.region, to.region))
+        take(between->latency_s, between->bandwidth_bytes_per_s);
+    else if (from.region == to.region)
+        take(t.within_region.latency_s, t.within_region.bandwidth_bytes_per_s);
     return link;
 }
 
@@ -250,7 +260,7 @@ QString set_matrix_value(Experiment& experiment, const MatrixEnd& from, const Ma
         return {};
     }
     if (link == nullptr) {
-        Link made = inherited_link(experiment, from, to);
+        Link made = inherited_link(t, from, to);
         if (from == to)
             made.latency_s = t.within_region.latency_s,
             made.bandwidth_bytes_per_s = t.within_region.bandwidth_bytes_per_s;

@@ -17,16 +17,19 @@ public:
     double extent() const { return extent_; }
     bool follows() const { return follows_; }
 
-    /// How far time goes. While all was in sight it stays so; while following, its end does.
+    /// How far time goes. While all was in sight it stays so; while following, its end does. What is in sight lies
+    /// where there is time: of less than before it comes back.
     void set_extent(double seconds) {
         seconds = std::max(seconds, 1e-9);
         const bool whole = extent_ <= 0 || (begin_ <= 0 && end_ >= extent_);
-        const bool other = seconds != extent_;
+        const bool other = seconds != extent_, is_less = seconds < extent_;
         extent_ = seconds;
         if (whole)
             set(0, seconds);
         else if (follows_ && other)
             show_end();
+        else if (is_less)
+            set(begin_, end_);
     }
     void show_all() { set(0, extent_); }
     void show(double begin, double end) { set(begin, end); }

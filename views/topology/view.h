@@ -93,6 +93,7 @@ Q_SIGNALS:
     /// is not shown.
     void menu_wanted(const Selection& subject, QMenu& menu);
     void told(const QString& what);  ///< what a gesture did, or why it did nothing
+    void next_step_changed();        ///< the canvas offers one, or no more
     void launch_wanted();            ///< the last of the first steps
     void settings_wanted();          ///< of the experiment: stages and skip ratio
     void matrix_wanted();            ///< which has what links would

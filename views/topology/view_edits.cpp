@@ -113,6 +113,7 @@ void TopologyView::make_first_steps() {
         const int before = steps->taken_below();
         change();
         if (steps->taken_below() != before && !user_moved_ && !fitted_size_.isEmpty() && !sees_all()) fit();
+        if ((steps->taken_below() > 0) != (before > 0)) Q_EMIT next_step_changed();
     };
     const auto follow = [this, steps, in_sight] { in_sight([&] { steps->follow(document_); }); };
     connect(&document_, &Document::changed, steps, follow);
@@ -127,9 +128,10 @@ bool TopologyView::has_next_step() const { return steps_ != nullptr && steps_->t
 
 void TopologyView::end_first_steps() {
     if (steps_ == nullptr) return;
-    const bool took = steps_->taken_below() > 0;
+    const bool took = has_next_step();
     steps_->end();
     if (took && !user_moved_) fit();
+    if (took) Q_EMIT next_step_changed();
 }
 
 void TopologyView::make_hops_note() {

@@ -126,6 +126,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(canvas_, &TopologyView::menu_wanted, this, &DesignPage::fill_menu);
     connect(why_, &WhyPanel::chosen, this, [this] { canvas_->reveal_selection(); });
     connect(canvas_, &TopologyView::told, this, &DesignPage::told);
+    connect(canvas_, &TopologyView::next_step_changed, this, &DesignPage::show_problems);
     connect(canvas_, &TopologyView::launch_wanted, this, &DesignPage::launch_requested);
     connect(canvas_, &TopologyView::settings_wanted, this, [this] {
         selection_.clear();
@@ -331,7 +332,7 @@ void DesignPage::show_plan() {
 void DesignPage::show_problems() {
     const Faults faults = problems_->faults();
     // What the canvas offers as the next step is not offered twice.
-    const bool is_offered = canvas_->isVisible() && canvas_->has_next_step();
+    const bool is_offered = !canvas_->isHidden() && canvas_->has_next_step();
     plan_->show_remedies(faults.empty() || is_offered ? nullptr : &faults.front());
     if (faults != shown_faults_) {
         show_faults(faults);

@@ -242,9 +242,9 @@ RemedyBar::RemedyBar(Document& document, bool names_fault, QWidget* parent)
     pool_.setMaxThreadCount(1);
     const int side = names_fault ? size::wide_gap : size::gap;
     row_->setContentsMargins(side, size::unit, side, size::unit);
-    words_->setVisible(names_fault);
     words_->setProperty("role", "secondary");
     row_->addWidget(words_);
+    words_->setVisible(names_fault);  // in its row: before, it would be a window
     row_->addStretch();
     hide();
 }
