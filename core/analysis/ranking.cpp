@@ -29,8 +29,7 @@ std::vector<double> losses_of_seeds(const std::vector<RankedRun>& runs, const Se
     return values;
 }
 
-void test_by_seeds(const std::vector<RankedRun>& runs, Ranking& ranking) {
-    const SeedGroups groups(runs);
+void test_by_seeds(const std::vector<RankedRun>& runs, const SeedGroups& groups, Ranking& ranking) {
     // Two seeds of one experiment are no two samples.
     if (groups.are_alike_but_seed(ranking.best, ranking.other)) return;
     const auto mine = losses_of_seeds(runs, groups, ranking.best),
@@ -83,7 +82,7 @@ double ranked_value(const Ranking& ranking, const RunInfo& run) {
     return ranking.by == Ranking::By::loss ? *run.last_validation_loss : *run.iteration_s;
 }
 
-std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs) {
+std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs, const SeedGroups& groups) {
     if (runs.size() < 2) return {};
     const auto all_have = [&](auto RunInfo::*figure) {
         return std::all_of(runs.begin(), runs.end(),
@@ -110,7 +109,7 @@ std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs) {
         ranking.alike = true;
         for (std::size_t i = 0; i < runs.size(); ++i)
             ranking.alike = ranking.alike && std::abs(value(i) - mine) <= alike * std::abs(mine);
-        test_by_seeds(runs, ranking);
+        test_by_seeds(runs, groups, ranking);
         ranking.may_be_chance = ranking.p ? *ranking.p >= significant_p : seeds_may_explain(mine, theirs);
         find_quickest(runs, ranking);
     }
@@ -214,14 +213,14 @@ std::vector<std::size_t> as_good_as(const std::vector<double>& seconds, std::siz
 
 std::optional<Judgement> judge(const std::vector<JudgedRun>& runs) {
     const auto ranked = ranked_of(runs);
-    const auto ranking = rank_runs(ranked);
+    const SeedGroups groups(ranked);
+    const auto ranking = rank_runs(ranked, groups);
     if (!ranking) return {};
     Judgement verdict{*ranking, {}, {}, {}, {}};
     if (ranking->by == Ranking::By::loss) {
         verdict.soonest = find_soonest(runs);
         verdict.paces = paces(ranked);
     }
-    const SeedGroups groups(ranked);
     verdict.best = best_of(verdict, ranked, groups);
     verdict.undecided = undecided_of(verdict, ranked.size(), groups);
     return verdict;

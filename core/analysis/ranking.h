@@ -50,29 +50,6 @@ bool seeds_may_explain(double loss, double other);
 /// The figure by which they are ranked: a loss in nats, or seconds of network time.
 double ranked_value(const Ranking& ranking, const RunInfo& run);
 
-/// Nothing for fewer than two runs, or where not all have a figure in common. The first is the baseline.
-std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs);
-
-/// A run as it is judged.
-struct JudgedRun {
-    const RunInfo* info = nullptr;
-    const Experiment* experiment = nullptr;
-    const std::vector<Metric>* metrics = nullptr;
-    const Accounting* iteration = nullptr;  ///< absent: not accounted for
-};
-
-/// Of that many times the least another time is no longer: in three digits it is 1.00.
-inline constexpr double as_long = 1.005;
-
-/// Who is first at the loss that all get to, by the clock of the runs: what the shorter iteration and the lower loss
-/// come to.
-struct Soonest {
-    std::string metric;           ///< "loss" or "validation_loss"
-    double target = 0;            ///< the loss
-    std::vector<double> seconds;  ///< of each run
-    std::size_t quickest = 0;
-};
-
 /// Which of several runs differ in their seeds alone, worked out once for all pairs of them. Runs are indices.
 class SeedGroups {
 public:
@@ -94,6 +71,29 @@ private:
         std::string planner;
     };
     std::vector<Run> runs_;
+};
+
+/// Nothing for fewer than two runs, or where not all have a figure in common. The first is the baseline.
+std::optional<Ranking> rank_runs(const std::vector<RankedRun>& runs, const SeedGroups& groups);
+
+/// A run as it is judged.
+struct JudgedRun {
+    const RunInfo* info = nullptr;
+    const Experiment* experiment = nullptr;
+    const std::vector<Metric>* metrics = nullptr;
+    const Accounting* iteration = nullptr;  ///< absent: not accounted for
+};
+
+/// Of that many times the least another time is no longer: in three digits it is 1.00.
+inline constexpr double as_long = 1.005;
+
+/// Who is first at the loss that all get to, by the clock of the runs: what the shorter iteration and the lower loss
+/// come to.
+struct Soonest {
+    std::string metric;           ///< "loss" or "validation_loss"
+    double target = 0;            ///< the loss
+    std::vector<double> seconds;  ///< of each run
+    std::size_t quickest = 0;
 };
 
 /// Why no run is called best, where that is known.

@@ -171,7 +171,7 @@ private Q_SLOTS:
             experiments.resize(infos.size());
             std::vector<RankedRun> runs;
             for (std::size_t i = 0; i < infos.size(); ++i) runs.push_back({&infos[i], &experiments[i]});
-            return rank_runs(runs);
+            return rank_runs(runs, SeedGroups(runs));
         };
         QVERIFY(!ranked({info(1, 1)}) && !ranked({info(1, {}), info({}, 1)}));
         const auto both = ranked({info(3, 1), info(2, 2), info(4, 4)});

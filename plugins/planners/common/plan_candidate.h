@@ -43,6 +43,12 @@ Plan make_plan(const Problem& problem, const PlanCandidate& candidate, const std
 /// it tells apart the many neighbours that leave the last of the data nodes as it is.
 double mean_end_s(const std::vector<NodeIndex>& data_nodes, const PerNode<double>& node_end_s);
 
+/// Of the timeline of a plan with paths of the problem's length: F at each of a path's nodes, L, and B at each. How
+/// long searches and their temperatures last goes by them.
+inline double operations_of(const Problem& problem) {
+    return static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
+}
+
 /// Iteration time of a candidate; infinite where it deadlocks.
 double iteration_s(const Problem& problem, const PlanCandidate& candidate);
 /// The same by the evaluator, which records every span: slow, and apart from what searches ask.

@@ -45,6 +45,11 @@ double Budget::used() const {
 
 double Budget::clock_fraction() const { return by_clock() ? used() : 0; }
 
+std::function<double()> Budget::clock() const {
+    if (!by_clock()) return {};
+    return [this] { return clock_fraction(); };
+}
+
 double Budget::seconds_left() const { return std::max(0.0, request_.seconds * end_ - (clock_s() - started_s_)); }
 
 bool Budget::go_on(double fraction, double best_s) const {

@@ -23,6 +23,8 @@ public:
     bool go_on(double fraction, double best_s = 0) const;
     /// Part of the time that is used up where the clock decides, else 0.
     double clock_fraction() const;
+    /// The same to be asked again and again, as long as this lives; empty where steps decide.
+    std::function<double()> clock() const;
     /// Of this part, by the clock.
     double seconds() const { return request_.seconds * (end_ - begin_); }
     /// Until it ends, by the clock.

@@ -93,7 +93,7 @@ private:
     double fraction_of(std::int64_t steps) const {
         return first_.by_clock() ? 0 : static_cast<double>(steps) / static_cast<double>(steps_);
     }
-    double operations() const { return static_cast<double>(problem_.microbatches) * (2 * problem_.path_length + 1); }
+    double operations() const { return operations_of(problem_); }
     double scale() const { return std::max(1.0, operations() / usual_operations); }
     void make_robust(const Budget& budget);
     static SearchShares shares_of(const Problem& problem, double operations);

@@ -93,8 +93,7 @@ JointSearch::Started JointSearch::search_starts(double plain_end) {
 /// Returns the end.
 double JointSearch::change_starts(std::vector<std::unique_ptr<StartSearch>>& chains, double begin, double end) {
     const Budget budget = first_.part(begin, end);
-    const auto clock = budget.by_clock() ? std::function<double()>([&] { return budget.clock_fraction(); })
-                                         : std::function<double()>();
+    const auto clock = budget.clock();
     const auto changes =
         budget.by_clock()
             ? std::numeric_limits<std::int64_t>::max()

@@ -7,6 +7,7 @@
 #include "core/base/index.h"
 #include "core/base/rng.h"
 #include "core/planner/plan/part.h"
+#include "plugins/planners/common/part_plan.h"
 
 namespace skippipe::planners::joint {
 
@@ -144,13 +145,8 @@ PlanCandidate merge_partitions(const Problem& problem, const std::vector<Partiti
                 whole.stages[s].push_back(nodes[at(node)]);
                 whole.schedule.stage_of[nodes[at(node)]] = s;
             }
-        for (ReleaseIndex i = 0; i < candidate.schedule.count(); ++i)
-            for (int hop = 0; hop < candidate.schedule.length; ++hop)
-                whole.schedule.path(ReleaseIndex(first + i))[hop] = nodes[at(candidate.schedule.path(i)[hop])];
-        for (std::size_t n = 0; n < nodes.size(); ++n)
-            for (const auto operation : candidate.schedule.order[n])
-                whole.schedule.order[nodes[n]].push_back(
-                    pack(ReleaseIndex(first + packed_index(operation)), packed_step(operation)));
+        take_over(
+            candidate.schedule, nodes, [first](ReleaseIndex i) { return ReleaseIndex(first + i); }, whole.schedule);
         first += candidate.schedule.count();
     }
     for (StageIndex s = 0; at(s) < whole.stages.size(); ++s) order_ring(problem, whole.stages[s], s);

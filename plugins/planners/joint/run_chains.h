@@ -29,8 +29,7 @@ template <typename Chain, typename ScheduleOf>
 void run_chains(Chains<Chain>& chains, std::int64_t steps, int threads, const Budget& budget,
                 const ScheduleOf& schedule_of, double shown_s = 0) {
     const auto count = static_cast<int>(chains.size());
-    const auto clock = budget.by_clock() ? std::function<double()>([&] { return budget.clock_fraction(); })
-                                         : std::function<double()>();
+    const auto clock = budget.clock();
     std::mutex one_at_a_time;
     parallel_for(count, threads, [&](int c) {
         auto& chain = *chains[static_cast<std::size_t>(c)];

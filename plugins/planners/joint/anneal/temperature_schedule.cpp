@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plugins/planners/common/plan_candidate.h"
+
 namespace skippipe::planners::joint {
 
 RelativeTemperatures RelativeTemperatures::of_paths(const Problem& problem) {
-    const double operations = static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
+    const double operations = operations_of(problem);
     const double factor = operations < 270 ? 270 / operations : std::max(0.25, std::sqrt(270 / operations));
     return {0.004 * factor, 0.0002 * factor};
 }

@@ -14,8 +14,8 @@ namespace {
 
 /// How much longer a microbatch is held than it works and travels (found by trial: 0.2 to 0.5 do about as well).
 constexpr double usual_waiting = 0.4;
-/// The longer a pipeline takes compared with the others, the more it counts: by exp(steepness x its excess).
-constexpr double steepness = 45, most_excess = 50;
+/// Beyond which an exponential tells nothing apart.
+constexpr double most_excess = 50;
 constexpr double first_temperature = 30, last_temperature = 3e-4;
 constexpr std::int64_t changes_between_looks = 256, looks_between_aims = 16;
 constexpr double exchanges_share = 0.7, near_share = 0.5;
@@ -155,7 +155,7 @@ double PipelineDesign::longest_s() const { return *std::max_element(seconds_.beg
 
 /// Beyond what an exponential can tell apart, by a straight line, so that what is far off is still led back.
 double PipelineDesign::energy_of(double seconds) const {
-    const double excess = steepness * (seconds / aim_s_ - 1);
+    const double excess = pipeline_steepness * (seconds / aim_s_ - 1);
     return std::exp(std::min(excess, most_excess)) * std::max(1.0, excess - most_excess + 1);
 }
 

@@ -17,6 +17,9 @@ namespace skippipe::planners::joint {
 /// Nodes of each place of its microbatches' paths; of the first, its data nodes.
 using FixedPipeline = std::vector<std::vector<NodeIndex>>;
 
+/// The longer a pipeline takes compared with the others, the more it counts: by exp(steepness x its excess).
+inline constexpr double pipeline_steepness = 45;
+
 /// Of a place's nodes, by their speed: the one that best takes this share of the microbatches alone.
 std::size_t diverted_node(const Problem& problem, const std::vector<NodeIndex>& nodes, double share);
 

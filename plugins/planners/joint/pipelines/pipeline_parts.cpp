@@ -8,6 +8,7 @@
 
 #include "core/base/index.h"
 #include "plugins/planners/common/dispatch_order.h"
+#include "plugins/planners/common/part_plan.h"
 #include "plugins/planners/joint/starts/reserved_paths.h"
 
 namespace skippipe::planners::joint {
@@ -20,23 +21,15 @@ constexpr PathWeights tried_weights[] = {{.work = 0.02, .rest = 0},
                                          {.work = 1, .rest = 0},
                                          {.work = 1, .rest = 0.3}};
 
-/// A copy of what is of no node or line.
-Problem without_network(const Problem& whole) {
-    Problem frame;
-    frame.stages = whole.stages;
-    frame.path_length = whole.path_length;
-    frame.samples = whole.samples;
-    frame.sizes = whole.sizes;
-    frame.blocks = whole.blocks;
-    frame.backward_factor = whole.backward_factor;
-    frame.loss_factor = whole.loss_factor;
-    frame.overhead_s = whole.overhead_s;
-    frame.step_seconds = whole.step_seconds;
-    frame.forward_bytes = whole.forward_bytes;
-    frame.backward_bytes = whole.backward_bytes;
-    frame.gradient_bytes = whole.gradient_bytes;
-    frame.constraints = whole.constraints;
-    return frame;
+/// What is of no node and no line.
+Problem without_network(Problem problem) {
+    problem.node_ids.clear();
+    problem.seconds_per_sample_per_block.clear();
+    problem.memory.clear();
+    problem.memory_bytes.clear();
+    problem.hops = {};
+    problem.line_names.clear();
+    return problem;
 }
 
 template <class T>
@@ -159,15 +152,8 @@ PlanCandidate merge_parts(const Problem& problem, const std::vector<PipelinePart
     PlanCandidate whole = make_candidate(problem, placement, problem.path_length);
     whole.schedule.order.resize(at(problem.nodes()));
     for (std::size_t k = 0; k < parts.size(); ++k) {
-        const FlatPlan& own = parts[k].candidate.schedule;
         const auto number_of = [&](ReleaseIndex i) { return ReleaseIndex(at(i) * parts.size() + k); };
-        for (ReleaseIndex i = 0; i < own.count(); ++i)
-            for (int hop = 0; hop < own.length; ++hop)
-                whole.schedule.path(number_of(i))[hop] = parts[k].nodes[at(own.path(i)[hop])];
-        for (NodeIndex n = 0; at(n) < parts[k].nodes.size(); ++n)
-            for (const auto operation : own.order[n])
-                whole.schedule.order[parts[k].nodes[at(n)]].push_back(
-                    pack(number_of(ReleaseIndex(packed_index(operation))), packed_step(operation)));
+        take_over(parts[k].candidate.schedule, parts[k].nodes, number_of, whole.schedule);
     }
     return whole;
 }

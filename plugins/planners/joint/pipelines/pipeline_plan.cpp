@@ -16,8 +16,6 @@ namespace {
 constexpr int drawn_pipelines = 4;
 /// An exchange is looked at that the design thinks makes both so much longer at most: its guess is as good as that.
 constexpr double worse_guess = 0.01;
-/// Longer pipelines count for more, as in the design.
-constexpr double longer_counts = 45;
 /// What a search of the orders gains, about, where nodes wait for each other rather than work all the time.
 constexpr double orders_gain = 0.07;
 /// Exchanges that are only guessed at take about as long as so much of one that is looked at.
@@ -77,7 +75,7 @@ public:
 
 private:
     bool both() const { return exchange_.pipeline != first_; }
-    double energy(double seconds) const { return std::exp(longer_counts * (seconds / aim_s_ - 1)); }
+    double energy(double seconds) const { return std::exp(pipeline_steepness * (seconds / aim_s_ - 1)); }
 
     const PartProblems& problems_;
     const PipelineDesign& design_;

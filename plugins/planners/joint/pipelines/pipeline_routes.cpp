@@ -20,15 +20,22 @@ constexpr double most_data_nodes = 0.3;
 /// Found by trial on networks of three and four regions, where most ways out of a region share a line.
 constexpr double contended_crossing = 6;
 
-/// Of so many visits more to each stage than the mean, how many go how far to make them even.
-double unevenness(const PerStage<int>& visits) {
-    double all = 0, moved = 0, sum = 0;
+/// By how much the stages up to each are visited more often than the mean: so many visits go from it on to the next to
+/// make all even, or come back from that.
+PerStage<double> running_excess(const PerStage<int>& visits) {
+    double all = 0, more = 0;
     for (std::size_t s = 1; s < visits.size(); ++s) all += visits[StageIndex(s)];
-    const double mean = all / static_cast<double>(visits.size() - 1);
+    PerStage<double> excess(visits.size(), 0);
     for (std::size_t s = 1; s < visits.size(); ++s) {
-        moved += visits[StageIndex(s)] - mean;
-        sum += std::abs(moved);
+        more += visits[StageIndex(s)] - all / static_cast<double>(visits.size() - 1);
+        excess[StageIndex(s)] = more;
     }
+    return excess;
+}
+
+double unevenness(const PerStage<int>& visits) {
+    double sum = 0;
+    for (const double excess : running_excess(visits)) sum += std::abs(excess);
     return sum;
 }
 
@@ -74,18 +81,6 @@ std::vector<std::vector<StageIndex>> spread_sequences(const Problem& problem, in
     Problem one_each = problem;
     one_each.microbatches = pipelines;
     return balanced_sequences(one_each, problem.path_length);
-}
-
-/// How many visits go from each stage on to the next one to make all even, negative: back from it.
-PerStage<int> visits_to_move(const PerStage<int>& visits) {
-    double all = 0, more = 0;
-    for (std::size_t s = 1; s < visits.size(); ++s) all += visits[StageIndex(s)];
-    PerStage<int> moved(visits.size(), 0);
-    for (std::size_t s = 1; s < visits.size(); ++s) {
-        more += visits[StageIndex(s)] - all / static_cast<double>(visits.size() - 1);
-        moved[StageIndex(s)] = static_cast<int>(std::lround(more));
-    }
-    return moved;
 }
 
 /// The place where a pipeline can go to one stage instead of another, with no diversion beside it.
@@ -167,11 +162,11 @@ std::optional<std::vector<PipelineRoute>> pipeline_routes(const Problem& problem
     for (auto& sequence : sequences) routes.push_back({std::move(sequence), {}});
     if (!problem.constraints.uniform_execution) return routes;
     for (int& count : visits) count *= problem.microbatches / shape.pipelines;
-    const auto moved = visits_to_move(visits);
+    const auto excess = running_excess(visits);
     for (StageIndex s = 1; s + 1 < problem.stages; ++s) {
         const StageIndex next(s + 1);
-        if (!divert(problem, moved[s] > 0 ? s : next, moved[s] > 0 ? next : s, std::abs(moved[s]), routes))
-            return std::nullopt;
+        const auto moved = static_cast<int>(std::lround(excess[s]));
+        if (!divert(problem, moved > 0 ? s : next, moved > 0 ? next : s, std::abs(moved), routes)) return std::nullopt;
     }
     std::size_t diversions = 0;
     for (const auto& route : routes) diversions += route.diversions.size();

@@ -32,13 +32,11 @@ constexpr double changes_a_second = 1.5e6, dispatched_a_second = 2e5, followed_a
 /// Of a design, before its longest pipelines are relieved.
 constexpr double design_share = 0.35;
 
-std::function<double()> clock_of(const Budget& budget) {
-    if (!budget.by_clock()) return {};
-    return [&budget] { return budget.clock_fraction(); };
-}
-
-double operations_of(const Problem& problem) {
-    return static_cast<double>(problem.microbatches) * (2 * problem.path_length + 1);
+/// Those first that promise to be the shortest; no more of them than are designed.
+void keep_best(std::vector<PipelinePlan>& plans) {
+    std::stable_sort(plans.begin(), plans.end(),
+                     [](const PipelinePlan& a, const PipelinePlan& b) { return a.promised_s < b.promised_s; });
+    plans.resize(std::min(plans.size(), designs));
 }
 
 PlanRequest request_of(const PipelineEffort& effort) {
@@ -93,7 +91,7 @@ std::optional<PipelinePlan> PipelineSearch::design_of(const PipelineShape& shape
     const Network network(weighted);
     PipelineDesign design(weighted, network, groups_, shape, std::move(*routes), effort_.seed, stream);
     const Budget dealing = budget.part(0, design_share);
-    design.run(static_cast<std::int64_t>(core_s * design_share * changes_a_second), clock_of(dealing),
+    design.run(static_cast<std::int64_t>(core_s * design_share * changes_a_second), dealing.clock(),
                [&](double fraction) { return dealing.go_on(fraction); });
     const PartProblems parts(weighted);
     auto plan = pipeline_plan(parts, design, [&] { return !stopped(); });
@@ -107,7 +105,7 @@ std::optional<PipelinePlan> PipelineSearch::design_of(const PipelineShape& shape
     return plan;
 }
 
-/// Those first that promise to be the shortest.
+/// The best of them.
 std::vector<PipelinePlan> PipelineSearch::designs_of(const std::vector<PipelineShape>& shapes, std::uint64_t stream,
                                                      double begin, double end) const {
     std::vector<std::optional<PipelinePlan>> found(shapes.size());
@@ -121,9 +119,7 @@ std::vector<PipelinePlan> PipelineSearch::designs_of(const std::vector<PipelineS
     std::vector<PipelinePlan> plans;
     for (auto& plan : found)
         if (plan) plans.push_back(std::move(*plan));
-    std::stable_sort(plans.begin(), plans.end(),
-                     [](const PipelinePlan& a, const PipelinePlan& b) { return a.promised_s < b.promised_s; });
-    if (plans.size() > designs) plans.resize(designs);
+    keep_best(plans);
     return plans;
 }
 
@@ -138,9 +134,7 @@ std::optional<PipelinePlan> PipelineSearch::search(double best_s) {
     std::vector<PipelineShape> best;
     for (const auto& plan : plans) best.push_back(plan.shape);
     for (auto& longer : designs_of(best, 981, shapes_end, designs_end)) plans.push_back(std::move(longer));
-    std::stable_sort(plans.begin(), plans.end(),
-                     [](const PipelinePlan& a, const PipelinePlan& b) { return a.promised_s < b.promised_s; });
-    plans.resize(std::min(plans.size(), designs));
+    keep_best(plans);
     std::erase_if(plans, [&](const PipelinePlan& plan) { return std::min(plan.promised_s, plan.seconds) >= best_s; });
     if (plans.empty()) return std::nullopt;
     const double each = (contest_end - designs_end) / static_cast<double>(plans.size());
@@ -175,7 +169,7 @@ void PipelineSearch::search_orders(PipelinePlan& plan, double share, std::uint64
         chain.run(budget.by_clock() ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(steps),
                   TemperatureSchedule::between(chain.best_s() * paths.first * heat.first,
                                                chain.best_s() * paths.last * heat.last),
-                  clock_of(budget), [&](double fraction) { return budget.go_on(fraction); });
+                  budget.clock(), [&](double fraction) { return budget.go_on(fraction); });
         part.candidate = chain.best();
         part.seconds = chain.best_s();
         steps_of[k] = chain.steps();
