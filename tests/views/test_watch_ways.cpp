@@ -352,9 +352,20 @@ private Q_SLOTS:
         QVERIFY(!traffic.is_mean);
         page.zoom().set_follows(true);
         QVERIFY(replay.is_following());
+        // What may befall the network has its room below it, and nothing moves as the run ends.
+        QTRY_VERIFY_WITH_TIMEOUT(page.timeline().data() != nullptr, patient_ms);
+        const auto* event = page.findChild<QLabel*>("replay_event");
+        QVERIFY(event->isHidden() && event->sizePolicy().retainSizeWhenHidden());
+        const auto height = page.network().height();
+        recorder.finish(run, RunState::finished, {.iterations_done = done}, "{}");
+        const auto has_ended = [&] { return window.feed().data(run)->info.state == RunState::finished; };
+        QTRY_VERIFY_WITH_TIMEOUT(has_ended(), patient_ms);
+        QCOMPARE(page.network().height(), height);
         page.show_run(over);
         QVERIFY(!replay.is_following());
         QTRY_VERIFY_WITH_TIMEOUT(page.timeline().data() != nullptr && is_read(window, over), patient_ms);
+        QVERIFY2(!event->sizePolicy().retainSizeWhenHidden(), "nothing befell it");
+        QTRY_VERIFY2(page.network().height() > height, "the map has that room");
         const auto* summary = page.findChild<QLabel*>("difference_summary");
         for (const int iteration : {1, 3}) {
             Q_EMIT page.timeline().moment_moved((iteration - 0.5) * length);

@@ -51,10 +51,6 @@ ReplayBar::ReplayBar(QWidget* parent)
     column->addWidget(event_);
     event_->setObjectName("replay_event");
     event_->setProperty("role", "bad");
-    // Its room stays while nothing befalls the network, so that nothing moves when something does.
-    auto policy = event_->sizePolicy();
-    policy.setRetainSizeWhenHidden(true);
-    event_->setSizePolicy(policy);
     event_->hide();
     play_->setObjectName("replay_play");
     play_->setToolTip(tr("Plays what is in sight of the timeline"));
@@ -87,6 +83,12 @@ void ReplayBar::set_range(double begin_s, double end_s) {
 }
 
 bool ReplayBar::is_at_end() const { return !followed_ && slider_->value() == slider_steps; }
+
+void ReplayBar::keep_event_room(bool on) {
+    auto policy = event_->sizePolicy();
+    policy.setRetainSizeWhenHidden(on);
+    event_->setSizePolicy(policy);
+}
 
 void ReplayBar::set_out_of_sight(bool on) {
     if (on == is_out_of_sight_) return;

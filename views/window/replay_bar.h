@@ -38,6 +38,8 @@ public:
     /// Where the newest is, which it stays with.
     bool is_at_end() const;
     void go_to_end() { set_moment(end_s_); }
+    /// Room for events stays while there are none, so that nothing moves when one comes.
+    void keep_event_room(bool on);
     /// What is shown is of a moment out of sight: the slider has no handle then.
     void set_out_of_sight(bool on);
 

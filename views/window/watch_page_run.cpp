@@ -42,6 +42,7 @@ void WatchPage::show_run(RunId run) {
     next_loss_ = 0;
     zoom_.set_follows(true);
     replay_->play(false);
+    replay_->keep_event_room(false);
     replay_->go_to_end();
     if (run > 0) feed_.watch(run);
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
@@ -127,6 +128,9 @@ void WatchPage::refresh() {
     show_devices();
     show_differences();
     show_selected();
+    // Where something may be lost its line has its room before, and keeps it while the run is in sight.
+    if (data->info.state == RunState::running || !data->lanes->losses().empty() || !data->experiment.failures.empty())
+        replay_->keep_event_room(true);
     show_moment();
     if (std::exchange(opens_at_work_, false)) show_busiest_moment();
     follow_newest();
