@@ -315,11 +315,14 @@ private Q_SLOTS:
         QVERIFY(!bar.is_playing());
     }
 
-    /// Nothing moves when something befalls the network, or nothing can any more.
+    /// Nothing moves when something befalls the network, or nothing can any more; where nothing can, the map has it.
     void events_have_their_room() {
         ReplayBar bar;
         bar.show();
+        const int without = bar.sizeHint().height();
+        bar.keep_event_room(true);
         const int high = bar.sizeHint().height();
+        QVERIFY(high > without);
         bar.set_event("n6 lost");
         QCOMPARE(bar.sizeHint().height(), high);
         bar.set_event({});
