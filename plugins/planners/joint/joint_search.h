@@ -81,6 +81,7 @@ private:
     bool may_be_parted() const;
     bool plan_partitions(const Budget& budget, std::int64_t steps);
     bool plan_pipelines(double begin, double end);
+    bool run_pipelines(const Budget& budget, double core_s, bool anew);
     void anneal_rounds(double plain_end);
     void anneal(const Round& round);
     std::vector<PlanCandidate> anneal_paths(const Round& round, const Budget& budget, std::int64_t steps);

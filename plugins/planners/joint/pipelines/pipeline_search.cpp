@@ -16,7 +16,7 @@ namespace skippipe::planners::joint {
 
 namespace {
 
-/// Of a core's time, at least: with less, what else is tried gets further. A node, and an operation of each shape.
+/// Of least_core_s: a node, and an operation of each shape.
 constexpr double least_s_a_node = 0.008, least_s_an_operation = 1e-5;
 /// When which shapes are worth while is known, the best are designed, it is known which of them orders gain more for,
 /// and the orders of all its pipelines are searched; what is left is for the longest.
@@ -52,6 +52,11 @@ bool may_be_piped(const Problem& problem) {
     const bool alike = problem.sizes.empty() || (problem.sizes.size() == 1 && problem.sizes[0] == problem.samples);
     return problem.placement.empty() && problem.stage_sizes.empty() && !problem.plan_blocks && alike &&
            problem.balance_data_nodes && !problem.split_backward && !problem.has_uplinks() && problem.path_length > 1;
+}
+
+double least_core_s(const Problem& problem) {
+    const auto shapes = static_cast<double>(pipeline_shapes(problem).size());
+    return std::max(least_s_a_node * problem.nodes(), least_s_an_operation * operations_of(problem) * shapes);
 }
 
 PipelineSearch::PipelineSearch(const Problem& problem, const Network& network, PipelineEffort effort,
@@ -125,9 +130,7 @@ std::vector<PipelinePlan> PipelineSearch::designs_of(const std::vector<PipelineS
 
 std::optional<PipelinePlan> PipelineSearch::search(double best_s) {
     const auto shapes = pipeline_shapes(problem_);
-    const double least_s = std::max(least_s_a_node * problem_.nodes(), least_s_an_operation * operations_of(problem_) *
-                                                                           static_cast<double>(shapes.size()));
-    if (!may_be_piped(problem_) || effort_.core_s < least_s) return std::nullopt;
+    if (!may_be_piped(problem_) || effort_.core_s < least_core_s(problem_)) return std::nullopt;
     groups_ = near_groups(problem_, network_);
     auto plans = designs_of(shapes, 951, 0, shapes_end);
     if (plans.empty() || plans.front().promised_s > hopeless * best_s) return std::nullopt;

@@ -25,6 +25,9 @@ struct PipelineEffort {
 /// size), and nodes hand to lines alone.
 bool may_be_piped(const Problem& problem);
 
+/// Of a core's time, at least: with less, what else is tried gets further.
+double least_core_s(const Problem& problem);
+
 class PipelineSearch {
 public:
     /// `tell`: what part of the effort is spent, one call at a time. Keeps references.
