@@ -480,6 +480,9 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(loaded(runs[1]) && tabs->isTabVisible(tab), patient_ms);
         QCOMPARE(page.loss_key().text().trimmed(), QString("node-2 lost"));
         QVERIFY2(page.findChild<QLabel*>("disturbances")->text().isEmpty(), "it took no longer");
+        page.loss_key().setText(" 12 nodes lost, +1 min 32.3 s");  // about the longest; a small screen has room for it
+        QVERIFY2(window.minimumSizeHint().width() <= 1024,
+                 qPrintable(QString::number(window.minimumSizeHint().width())));
         // Of a run that is over, and not long, all is in sight; the key leads to the loss.
         const auto zoomed = [&] { return page.zoom().end() - page.zoom().begin(); };
         QVERIFY(!page.zoom().follows());

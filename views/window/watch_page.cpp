@@ -278,7 +278,7 @@ QWidget* WatchPage::timeline_bar() {
     colour_->addItems({tr("By operation"), tr("By stage"), tr("By microbatch"), tr("By cause")});
     colour_->setToolTip(tr("What the colours of spans and waits tell apart"));
     colour_->setAccessibleName(tr("Colour by"));
-    auto* colour_words = new QLabel(tr("Colour"));
+    auto* colour_words = new ElidedLabel(tr("Colour"));
     colour_words->setProperty("role", "secondary");
     colour_words->setBuddy(colour_);
     colour_words->setToolTip(colour_->toolTip());
