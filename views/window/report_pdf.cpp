@@ -95,7 +95,7 @@ private:
 struct Part {
     double top = 0, bottom = 0;
     bool leads = false, is_table = false;  ///< leads: it is on the page of what comes next
-    bool is_code = false;
+    bool is_heading = false, is_code = false, is_figure = false;
     std::function<void()> breaks;
 };
 
@@ -118,18 +118,24 @@ std::vector<Part> parts_of(QTextDocument& document) {
         } else {
             const QTextBlock block = at.currentBlock();
             box = layout->blockBoundingRect(block);
-            part.leads = block.blockFormat().headingLevel() > 0;
-            part.is_code = !block.begin().atEnd() && block.begin().fragment().charFormat().fontFixedPitch();
+            const auto letters = block.begin().atEnd() ? QTextCharFormat{} : block.begin().fragment().charFormat();
+            part.leads = part.is_heading = block.blockFormat().headingLevel() > 0;
+            part.is_code = letters.fontFixedPitch();
+            part.is_figure = letters.objectType() == figure_type;
             part.breaks = [block] { QTextCursor(block).setBlockFormat(on_next_page(block.blockFormat())); };
         }
         part.top = box.top();
         part.bottom = box.bottom();
         if (box.height() > 0) parts.push_back(std::move(part));
     }
-    // A figure or words right above a table are about it, and commands are one block.
-    for (std::size_t i = 0; i + 1 < parts.size(); ++i)
-        if ((!parts[i].is_table && parts[i + 1].is_table) || (parts[i].is_code && parts[i + 1].is_code))
-            parts[i].leads = true;
+    // A figure or words right above a table are about it, words right below a heading about what follows, and commands
+    // are one block.
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        auto &part = parts[i], &next = parts[i + 1];
+        const bool is_remark = i > 0 && parts[i - 1].is_heading && next.is_figure;
+        const bool is_about_next = !part.is_table && (next.is_table || (is_remark && !part.is_figure));
+        part.leads = part.leads || is_about_next || (part.is_code && next.is_code);
+    }
     return parts;
 }
 
