@@ -5,12 +5,15 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/cli/verbs.h"
 #include "core/analysis/report.h"
 #include "core/base/build_info.h"
+#include "core/base/shell.h"
 #include "core/experiment/io.h"
 
 namespace skippipe::cli {
@@ -22,22 +25,42 @@ struct PageOptions {
     bool no_timelines = false;
 };
 
-/// The name's ending says the format: this program writes HTML; PDF needs the window's fonts, and is made there.
-void require_html(const std::string& output) {
+/// As a person types it: in quotes only where the shell would read it otherwise.
+std::string shell_word(const std::string& text) {
+    const bool is_plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 || std::string_view("._-+/").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    return is_plain && !text.empty() ? text : in_shell_quotes(text);
+}
+
+/// The command that writes the same as PDF, which needs the window's fonts.
+std::string pdf_command(const PageOptions& options, const std::vector<RunInfo>& runs, const Context& context) {
+    std::vector<RunId> numbers;
+    for (const auto& run : runs) numbers.push_back(run.id);
+    auto command =
+        fmt::format("skippipe-studio --report {} --runs {}", shell_word(options.output), fmt::join(numbers, ","));
+    if (!options.question.empty()) command += " --question " + in_shell_quotes(options.question);
+    if (context.record != default_record_path()) command += " --db " + shell_word(context.record.string());
+    return command;
+}
+
+/// The name's ending says the format: this program writes HTML.
+bool is_pdf(const std::string& output) {
     auto ending = std::filesystem::path(output).extension().string();
     std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (ending != ".pdf") return;
-    throw InputError("--output", output + " would be HTML under a name that says PDF",
-                     "this program writes the page as HTML",
-                     "Name it .html and print it from a browser, or export the report as PDF in the window");
+    return ending == ".pdf";
 }
 
 void write_report(const PageOptions& options, Context& context) {
-    require_html(options.output);
     Reader reader(context.record);
+    std::vector<RunInfo> infos;
+    for (const auto& name : options.runs) infos.push_back(find_run(reader, name));
+    if (is_pdf(options.output))
+        throw InputError("--output", options.output + " would be HTML under a name that says PDF",
+                         "this program writes the page as HTML", "For PDF: " + pdf_command(options, infos, context));
     std::vector<ReportRun> runs;
-    for (const auto& name : options.runs) {
-        runs.push_back(read_report_run(reader, find_run(reader, name), !options.no_timelines));
+    for (const auto& info : infos) {
+        runs.push_back(read_report_run(reader, info, !options.no_timelines));
         if (!runs.back().note.empty())
             std::cerr << fmt::format("note: no accounting and no timeline of run {}: {}\n", runs.back().info.id,
                                      runs.back().note);
@@ -62,7 +85,9 @@ void add_report(CLI::App& app, Context& context) {
                           "Runs as one HTML page that stands alone: differences, figures, losses, timelines, how to "
                           "repeat (the first run is the baseline)",
                           "  skippipe report 1 2 3 -o skip.html --question \"Does leaving stages out pay?\"\n"
-                          "  skippipe report latest -o run.html");
+                          "  skippipe report latest -o run.html\n"
+                          "As PDF:\n"
+                          "  skippipe-studio --report skip.pdf --runs 1,2,3");
     verb->add_option("RUN", options->runs, "Run numbers; the first is the baseline")->required()->expected(1, 100);
     verb->add_option("-o,--output", options->output, "File to write, .html")->required();
     verb->add_option("--title", options->title, "Its title; default: the experiment's name");

@@ -8,6 +8,7 @@
 
 #include "app/cli/sweep_runner.h"
 #include "app/cli/verbs.h"
+#include "core/analysis/compare.h"
 #include "core/base/format.h"
 #include "core/base/statistics.h"
 #include "core/experiment/paths.h"
@@ -26,10 +27,10 @@ struct SweepOptions {
     bool dry_run = false;
 };
 
-std::vector<SweepPoint> points_of(const SweepOptions& options) {
+std::vector<SweepPoint> points_of(const SweepOptions& options, const PlannerRegistry& planners) {
     auto experiment = read_experiment(options.file, options.model);
     if (options.iterations >= 0) experiment.training.iterations = options.iterations;
-    SweepRequest request{{}, options.seeds, options.draws, options.draw_seed};
+    SweepRequest request{{}, options.seeds, options.draws, options.draw_seed, full_pipelines(planners)};
     for (const auto& text : options.axes) request.axes.push_back(parse_axis(text));
     auto points = sweep_points(experiment, request);
     const auto folder = std::filesystem::absolute(options.file).parent_path();
@@ -52,10 +53,13 @@ void print_rows(const std::vector<SweepPoint>& points, const std::vector<SweepRo
     const bool has_money = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.money.empty(); });
     if (has_money) lines[0].insert(lines[0].end() - 2, "money");
     const auto front = sweep_front(rows);
+    const auto fields = sweep_fields(points);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto& row = rows[i];
         std::vector<std::string> line;
-        for (const auto& value : row.settings) line.push_back(setting_text(value));
+        for (std::size_t k = 0; k < fields.size(); ++k)
+            line.push_back(row.is_full_pipeline && fields[k] == skip_ratio_field ? without_it
+                                                                                 : setting_text(row.settings[k]));
         const auto iteration = mean_or_none(row.iteration_s), machine = mean_or_none(row.machine_s);
         std::string runs;
         for (const auto run : row.runs) runs += (runs.empty() ? "" : " ") + std::to_string(run);
@@ -97,7 +101,7 @@ void print_faults(const std::vector<SweepPoint>& points, const std::vector<Sweep
 }
 
 void sweep(const SweepOptions& options, Context& context) {
-    const auto points = points_of(options);
+    const auto points = points_of(options, context.planners);
     if (options.dry_run && !context.json)
         for (const auto& point : points) std::cout << to_string(point) << '\n';
     Reader reader(context.record);

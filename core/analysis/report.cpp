@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +20,7 @@
 #include "core/analysis/loss_race.h"
 #include "core/analysis/markup.h"
 #include "core/analysis/ranking.h"
+#include "core/analysis/report_setup.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
 
@@ -31,9 +34,9 @@ constexpr const char* page_style = R"(
 body{font:14px/1.45 system-ui,sans-serif;color:#1B1F27;max-width:1080px;margin:24px auto;padding:0 16px}
 h1{font-size:22px}h2{font-size:16px;margin-top:32px;border-bottom:1px solid #E3E6EB}h3{font-size:14px}
 table{border-collapse:collapse;margin:8px 0}th,td{text-align:right;padding:3px 10px;border-bottom:1px solid #E3E6EB;
-font-variant-numeric:tabular-nums}th:first-child,td:first-child{text-align:left}th{color:#5B6472;font-weight:600}
+font-variant-numeric:tabular-nums}th:first-child,td:first-child,.pairs td,.pairs th{text-align:left}th{color:#5B6472;font-weight:600}
 .faint{color:#5B6472}.better{color:#1A7F37;font-weight:600}.worse{color:#B3261E}pre{background:#F6F7F9;padding:8px;white-space:pre-wrap;overflow-wrap:anywhere;font-size:12px}svg{max-width:100%;height:auto}
-@media print{body{margin:0;max-width:none}h2,h3{break-after:avoid}figure,svg,tr{break-inside:avoid}}
+@media print{body{margin:0;max-width:none}h2,h3,p.of-table,figure:has(+table){break-after:avoid}figure,svg,tr,pre{break-inside:avoid}}
 )";
 
 Json read_or_null(const std::string& text) { return Json::parse(text.empty() ? "null" : text, nullptr, false); }
@@ -154,6 +157,7 @@ public:
         losses();
         idle();
         timelines();
+        setup();
         repeat();
         std::string times;
         if (clock_ != RunClock::wall) times += " Network time is that of the drawn network.";
@@ -405,6 +409,8 @@ private:
     /// `judged`: with whether each is better.
     void figure_rows(const std::vector<Figure>& all, bool judged) {
         for (const auto& figure : all) {
+            if (std::none_of(figure.values.begin(), figure.values.end(), [](const auto& one) { return !!one; }))
+                continue;
             add("<tr><td>{}</td>", escaped(figure_words(figure.name, clock_)));
             for (std::size_t i = 0; i < figure.values.size(); ++i) {
                 add("<td>{}", escaped(unbroken(amount_words(figure.values[i], figure.unit))));
@@ -433,6 +439,7 @@ private:
             infos.push_back(run.info);
             totals.push_back(run.iteration ? std::optional{account_run(*run.iteration, run.info)} : std::nullopt);
         }
+        auto before = std::exchange(out_, {});  // whether the table marks anything is known once it is written
         begin_table("");
         auto own = compare_figures(infos);
         std::erase_if(own, [](const Figure& figure) { return figure.name == "iterations_done"; });  // as told above
@@ -442,8 +449,10 @@ private:
         figure_rows(accounts, false);  // what it took is neither
         add("</table>\n");
         if (marks_)
-            add("<p class=\"faint\">Better and worse: than the baseline, by more than another seed or another search "
-                "for a plan may change.</p>\n");
+            before +=
+                "<p class=\"faint of-table\">Better and worse: than the baseline, by more than another seed or another "
+                "search for a plan may change.</p>\n";
+        out_ = std::move(before += out_);
     }
 
     std::vector<std::vector<CurvePoint>> curves_of(const std::string& metric) const {
@@ -485,8 +494,16 @@ private:
             share.push_back(group.to_target.share ? format_number(*group.to_target.share) : std::string{});
             value.push_back(group.at_common.mean ? format_number(*group.at_common.mean) : std::string{no_number});
         }
-        for (const auto* cells : {&reach, &share, &value}) row(*cells);
+        row(reach);
+        for (const auto* cells : {&share, &value})
+            if (compares(*cells)) row(*cells);
         add("</table>\n");
+    }
+
+    /// Whether any run beside the baseline has a value in it.
+    static bool compares(const Cells& cells) {
+        return std::any_of(cells.begin() + 2, cells.end(),
+                           [](const std::string& cell) { return !cell.empty() && cell != no_number; });
     }
 
     void idle() {
@@ -515,15 +532,32 @@ private:
         add("</table>\n");
     }
 
+    /// Seconds until the first iteration that the record has spans of ended; 0: it has none.
+    static double end_s(const ReportRun& run) {
+        double end = 0;
+        for (const auto& one : run.spans)
+            if (one.iteration == run.spans.front().iteration && std::isfinite(one.span.end_s))
+                end = std::max(end, one.span.end_s);
+        return end;
+    }
+    /// One scale for all timelines, as long as each then fills half of the width; none: each has its own.
+    std::optional<double> common_extent_s() const {
+        constexpr double least_filled = 0.5;
+        double longest = 0, shortest = std::numeric_limits<double>::infinity();
+        for (const auto& run : runs_)
+            if (const double end = end_s(run); end > 0) {
+                longest = std::max(longest, end);
+                shortest = std::min(shortest, end);
+            }
+        if (longest > 0 && (clock_ == RunClock::mixed || shortest < least_filled * longest)) return std::nullopt;
+        return longest;
+    }
+
     void timelines() {
         if (std::all_of(runs_.begin(), runs_.end(), [](const ReportRun& run) { return run.spans.empty(); })) return;
         add("<h2>Timelines of one iteration</h2>\n");
-        double extent_s = 0;  // one scale for all that count by one clock
-        for (const auto& run : runs_)
-            for (const auto& one : run.spans)
-                if (clock_ != RunClock::mixed && one.iteration == run.spans.front().iteration &&
-                    std::isfinite(one.span.end_s))
-                    extent_s = std::max(extent_s, one.span.end_s);
+        const auto extent_s = common_extent_s();
+        if (!extent_s) add("<p class=\"faint\">Each fills the width: a second is not as long in all of them.</p>\n");
         for (std::size_t i = 0; i < runs_.size(); ++i) {
             const auto& run = runs_[i];
             if (!run.problem || run.spans.empty()) continue;
@@ -532,10 +566,34 @@ private:
                                  {.title = fmt::format("{}: run {}, iteration {}", run.info.name, run.info.id,
                                                        run.spans.front().iteration + 1),
                                   .clock = run_clock({experiments_[i].execution.clock}),
-                                  .extent_s = extent_s,
+                                  .extent_s = extent_s.value_or(0),
                                   .lettering = options_.lettering}) +
                     "</figure>\n";
         }
+    }
+
+    /// What is alike is told once, the rest run by run.
+    void setup() {
+        const auto all = setup_rows(runs_);
+        if (all.empty()) return;
+        add("<h2>Machine and versions</h2>\n");
+        const auto is_same = [](const SetupRow& row) { return row.is_same; };
+        if (std::any_of(all.begin(), all.end(), is_same)) {
+            add("<table class=\"pairs\">\n");
+            row({"", runs_.size() > 1 ? "All runs" : fmt::format("Run {}", runs_.front().info.id)}, "th");
+            for (const auto& one : all)
+                if (one.is_same) row({one.name, one.values.front()});
+            add("</table>\n");
+        }
+        if (std::all_of(all.begin(), all.end(), is_same)) return;
+        begin_table("");
+        for (const auto& one : all) {
+            if (one.is_same) continue;
+            Cells cells{one.name};
+            for (const auto& value : one.values) cells.push_back(value.empty() ? std::string{no_number} : value);
+            row(cells);
+        }
+        add("</table>\n");
     }
 
     void repeat() {
@@ -544,15 +602,12 @@ private:
             add("<h3>{}</h3>\n<pre>", escaped(name_of(run)));
             for (const auto& line : run.repeat) add("{}\n", escaped(line));
             add("</pre>\n");
-            for (const auto& [words, text] :
-                 {std::pair{"Machine", &run.machine_json}, std::pair{"Versions", &run.versions_json},
-                  std::pair{"Experiment, as it was frozen", &run.experiment_json}}) {
-                const auto json = read_or_null(*text);
-                if (json.is_null()) continue;
-                add("<details{}><summary>{}</summary>", text == &run.experiment_json ? " class=\"long\"" : "", words);
-                preformatted(json.is_discarded() ? *text : json.dump(2, ' ', false, Json::error_handler_t::replace));
-                add("</details>\n");
-            }
+            const auto json = read_or_null(run.experiment_json);
+            if (json.is_null()) continue;
+            add("<details class=\"long\"><summary>Experiment, as it was frozen</summary>");
+            preformatted(json.is_discarded() ? run.experiment_json
+                                             : json.dump(2, ' ', false, Json::error_handler_t::replace));
+            add("</details>\n");
         }
     }
 

@@ -24,17 +24,22 @@ public:
     }
     /// A run that was begun so might be a point's: what is cheap to compare.
     bool may_have(const RunInfo& run) const { return begun_.contains({run.seed, run.iterations}); }
-    std::vector<std::size_t> alike(const Experiment& experiment) {
+    /// `skipped_nothing`: as its plan visits all stages, it is what no skip ratio trains, too.
+    std::vector<std::size_t> alike(Experiment experiment, bool skipped_nothing) {
         if (by_hash_.empty())
             for (std::size_t i = 0; i < points_.size(); ++i) by_hash_.emplace(training_hash(points_[i].experiment), i);
         std::vector<std::size_t> found;
-        const auto [begin, end] = by_hash_.equal_range(training_hash(experiment));
-        for (auto it = begin; it != end; ++it)
-            if (trains_alike(experiment, points_[it->second].experiment)) found.push_back(it->second);
+        add_alike(experiment, found);
+        if (skipped_nothing && std::exchange(experiment.pipeline.skip_ratio, 0) != 0) add_alike(experiment, found);
         return found;
     }
 
 private:
+    void add_alike(const Experiment& experiment, std::vector<std::size_t>& found) const {
+        const auto [begin, end] = by_hash_.equal_range(training_hash(experiment));
+        for (auto it = begin; it != end; ++it)
+            if (trains_alike(experiment, points_[it->second].experiment)) found.push_back(it->second);
+    }
     const std::vector<SweepPoint>& points_;
     std::set<std::pair<std::uint64_t, int>> begun_;
     std::multimap<std::size_t, std::size_t> by_hash_;
@@ -68,6 +73,13 @@ bool has_lost_others(Reader& reader, const RunInfo& run, const Experiment& exper
 
 }  // namespace
 
+std::set<std::string> full_pipelines(const PlannerRegistry& planners) {
+    std::set<std::string> names;
+    for (const auto& planner : planners.all())
+        if (planner->full_pipeline()) names.insert(planner->name());
+    return names;
+}
+
 std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint>& points) {
     std::vector<SweepState> states(points.size());
     PointIndex index(points);
@@ -76,7 +88,7 @@ std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint
         if (run.first_iteration > 0 || !index.may_have(run)) continue;
         const auto frozen = parse_experiment(reader.experiment_json(run.id));
         if (has_errors(frozen.faults)) continue;
-        const auto alike = index.alike(frozen.experiment);
+        const auto alike = index.alike(frozen.experiment, run.skip_ratio == 0);
         if (alike.empty() || has_lost_others(reader, run, frozen.experiment)) continue;
         for (const std::size_t i : alike) {
             // By another plan: `run --plan`.
@@ -116,7 +128,9 @@ std::vector<SweepRow> rows_of(const std::vector<SweepPoint>& points, const Add& 
         for (const auto& [field, value] : points[i].settings)
             if (field != "seed") settings.push_back(value);
         const auto [found, is_new] = place.try_emplace(settings.dump(), rows.size());
-        if (is_new) rows.push_back({.settings = {settings.begin(), settings.end()}});
+        if (is_new)
+            rows.push_back(
+                {.settings = {settings.begin(), settings.end()}, .is_full_pipeline = points[i].is_full_pipeline});
         ++rows[found->second].points;
         add(i, rows[found->second]);
     }

@@ -2,10 +2,12 @@
 // What the record has of a sweep: which run is which point's, and what came of the points.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/experiment/sweep.h"
+#include "core/planner/planner.h"
 #include "core/record/record.h"
 
 namespace skippipe {
@@ -20,8 +22,12 @@ struct SweepState {
     std::string fault;     ///< what its process said last was wrong
 };
 
+/// Names of the planners that visit all stages whatever the skip ratio.
+std::set<std::string> full_pipelines(const PlannerRegistry& planners);
+
 /// What the record has of the points: the newest run that trains as one does, from its first iteration on and by a plan
-/// of the point's planner. Runs that this program cannot understand are passed over.
+/// of the point's planner; one whose plan visits all stages trained at skip ratio 0, whatever it was asked for. Runs
+/// that this program cannot understand are passed over.
 std::vector<SweepState> find_points(Reader& reader, const std::vector<SweepPoint>& points);
 
 /// Points of the same settings but for the seed. A figure for each of the runs that are done and have it.
@@ -34,6 +40,7 @@ struct SweepRow {
     std::size_t points = 0, done = 0;
     std::vector<RunId> runs;        ///< that are done
     std::vector<RunId> taken = {};  ///< that are under way
+    bool is_full_pipeline = false;  ///< its planner skips nothing, whatever the skip ratio
 };
 
 /// The fields that vary, the seed left out.

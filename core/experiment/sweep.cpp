@@ -137,6 +137,14 @@ SweepPoint make_point(Json document, const Settings& settings) {
     return point;
 }
 
+/// What is trained where nothing is skipped, whatever ratio was asked for.
+void take_out_skips(SweepPoint& point) {
+    point.is_full_pipeline = true;
+    point.experiment.pipeline.skip_ratio = 0;
+    for (auto& [field, value] : point.settings)
+        if (field == skip_ratio_field) value = 0;
+}
+
 }  // namespace
 
 SweepAxis parse_axis(const std::string& text) {
@@ -168,11 +176,14 @@ std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest&
         throw InputError("--vary", fmt::format("the sweep has more than {} points", most_sweep_points), "",
                          "Give fewer values, or draw some of them with --draws");
     std::vector<SweepPoint> points;
+    std::set<Settings> seen;
     for (const auto& settings : combinations)
         for (int i = 0; i < std::max(request.seeds, 1); ++i) {
             auto own = settings;
             if (request.seeds > 1) own.emplace_back("seed", base.seed + static_cast<std::uint64_t>(i));
-            points.push_back(make_point(document, own));
+            auto point = make_point(document, own);
+            if (request.full_pipelines.contains(point.experiment.pipeline.planner)) take_out_skips(point);
+            if (seen.insert(point.settings).second) points.push_back(std::move(point));
         }
     return points;
 }
@@ -200,7 +211,7 @@ std::size_t training_hash(const Experiment& experiment) {
 }
 
 std::vector<std::string> sweepable_fields(const Experiment& experiment) {
-    std::vector<std::string> fields{"pipeline.skip_ratio", "pipeline.planner", "training.learning_rate", "seed"};
+    std::vector<std::string> fields{skip_ratio_field, "pipeline.planner", "training.learning_rate", "seed"};
     const auto leaves = to_json(experiment).flatten();
     for (const auto& [pointer, value] : leaves.items()) {
         const auto field = with_dots(pointer);

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,20 +33,26 @@ struct SweepRequest {
     std::vector<SweepAxis> axes;
     int seeds = 1;  ///< of each combination: the document's seed, the next one, ...
     int draws = 0;  ///< 0: every combination; else so many random ones, each once; fewer where there are not as many
-    std::uint64_t draw_seed = 1;  ///< of the draws
+    std::uint64_t draw_seed = 1;                ///< of the draws
+    std::set<std::string> full_pipelines = {};  ///< planners that visit all stages whatever the skip ratio
 };
 
 /// One experiment of a sweep. It has one seed.
 struct SweepPoint {
     std::vector<std::pair<std::string, nlohmann::ordered_json>> settings;  ///< field and value, by axis
     Experiment experiment;
+    bool is_full_pipeline = false;  ///< its planner skips nothing: a skip ratio among its settings is 0
 };
 
 inline constexpr std::size_t most_sweep_points = 10'000;
 
-/// In the order of the axes, the last one quickest, seeds quicker still; each once. Throws InputError where an axis
+/// In the order of the axes, the last one quickest, seeds quicker still; each once: a planner that skips nothing trains
+/// at skip ratio 0, whatever was asked for. Throws InputError where an axis
 /// does not fit the document or a point is no valid experiment; the point's settings are named.
 std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest& request);
+
+/// What skips, as settings name it.
+inline constexpr const char* skip_ratio_field = "pipeline.skip_ratio";
 
 /// "pipeline.skip_ratio 0.25, seed 2"
 std::string to_string(const SweepPoint& point);

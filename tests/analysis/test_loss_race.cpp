@@ -349,6 +349,18 @@ private Q_SLOTS:
         const auto seeds = report_html({slow, quick}, {.title = "Two seeds"});
         QVERIFY(seeds.find("Only the seed differs") != std::string::npos);
         QVERIFY(seeds.find(" is best") == std::string::npos && seeds.find("class=\"better\"") == std::string::npos);
+        // What is alike is told once; what nobody has, not at all.
+        auto here = report_run(1, "one", 0), there = report_run(9, "nine", 0.25);
+        here.machine_json = there.machine_json = R"({"host": "vm", "memory_bytes": 8000000000})";
+        here.versions_json = R"({"skippipe": "0.2.0", "blas_gflops": 59.01258})";
+        there.versions_json = R"({"skippipe": "0.2.0", "blas_gflops": 81.2})";
+        const auto setup = report_html({here, there}, {.title = "Setup"});
+        QCOMPARE(count_of(setup, "<td>Host</td><td>vm</td></tr>"), 1U);
+        QCOMPARE(count_of(setup, "<td>SkipPipe</td><td>0.2.0</td></tr>"), 1U);
+        QVERIFY(setup.find("<td>Memory</td><td>8.00\u2009GB</td></tr>") != std::string::npos);
+        QVERIFY(setup.find("<td>Matrix products</td><td>59.0\u2009GFLOPS</td><td>81.2") != std::string::npos);
+        QVERIFY(setup.find("&quot;host&quot;") == std::string::npos);
+        QVERIFY(text.find("Better and worse:") < text.find("<td>Iteration, network time</td>"));
         const auto nothing = report_html({{.info = {.id = 3}}}, {.title = "Nothing yet"});
         QCOMPARE(count_of(nothing, "<svg"), 0U);
         const auto unread = report_html({report_run(1, "one", 0), {.info = {.id = 3}}, report_run(9, "nine", 0.25)},

@@ -10,6 +10,7 @@
 #include "core/analysis/sweep_results.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
+#include "plugins/planners/all.h"
 #include "plugins/planners/planners.h"
 #include "tests/experiment/samples.h"
 
@@ -88,6 +89,38 @@ private Q_SLOTS:
         QCOMPARE(*mean_or_none(rows[1].losses), 5.0);
         QVERIFY(rows[1].money.empty());
         QCOMPARE(sweep_front(rows), (std::vector<bool>{true, true}));  // means alike
+    }
+
+    /// A planner that visits all stages trains at skip ratio 0, whatever was asked for: one point, and what the record
+    /// has of it by any ratio is its run.
+    void what_skips_nothing_is_one_point() {
+        PlannerRegistry planners;
+        register_planners(planners);
+        const auto full = full_pipelines(planners);
+        QVERIFY(full.contains("gpipe") && full.contains("1f1b") && !full.contains("skippipe"));
+        Faults faults;
+        const auto base = parse_experiment(parse_json(samples::small(), faults)).experiment;
+        const std::vector<SweepAxis> axes{parse_axis("pipeline.skip_ratio=0.25,0"),
+                                          parse_axis("pipeline.planner=gpipe,skippipe")};
+        QCOMPARE(sweep_points(base, {axes, 1, 0, 1}).size(), 4U);
+        const auto points = sweep_points(base, {axes, 1, 0, 1, full});
+        QCOMPARE(points.size(), 3U);
+        QVERIFY(points[0].is_full_pipeline && points[0].experiment.pipeline.skip_ratio == 0);
+        QVERIFY(!points[1].is_full_pipeline && !points[2].is_full_pipeline);
+        auto asked = points[0].experiment;
+        asked.pipeline.skip_ratio = 0.25;
+        const auto problem = make_problem(asked);
+        const auto plan = to_json(planners.find("gpipe")->plan(problem, {}), problem, to_json(asked));
+        Written written(file("full.sqlite"));
+        const RunId run = written.finish(written.begin(asked, plan.dump()), asked.training.iterations, 2, 5);
+        QVERIFY(written.recorder.flush(std::chrono::seconds(5)));
+        Reader reader(file("full.sqlite"));
+        QCOMPARE(reader.run(run)->skip_ratio, std::optional<double>(0));
+        const auto states = find_points(reader, points);
+        QVERIFY(states[0].done && states[0].run == run && states[1].run == 0 && states[2].run == 0);
+        const auto rows = sweep_rows(reader, points, states);
+        QCOMPARE(rows.size(), 3U);
+        QVERIFY(rows[0].is_full_pipeline && rows[0].runs == std::vector<RunId>{run});
     }
 
     /// A finished run goes before a newer one that was not.

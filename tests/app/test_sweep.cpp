@@ -114,6 +114,12 @@ private Q_SLOTS:
         for (const char* part : {"Does it pay?", "Skip ratio", "<polyline", "Timelines of one iteration",
                                  "skippipe export 3 --format plan"})
             QVERIFY2(text.contains(part), part);
+        const auto pdf = scene_.call({"report", "1", "latest", "-o", "x.pdf"});
+        QCOMPARE(pdf.code, 2);
+        const auto command = QString("skippipe-studio --report x.pdf --runs 1,%1 --db %2")
+                                 .arg(scene_.last_run()->id)
+                                 .arg(scene_.record());
+        QVERIFY2(pdf.text.contains(command.toUtf8()), pdf.text);
     }
 
     void a_run_repeats_from_its_plan() {

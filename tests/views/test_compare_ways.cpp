@@ -78,6 +78,50 @@ private Q_SLOTS:
         QVERIFY(shows(watched, 2 * one, 3 * one));
     }
 
+    /// While runs are read that is said; who filters the list is told how many of them are out of sight; and of one run
+    /// alone the figures stand where those of the last one stood.
+    void what_is_selected_is_said() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId a = recorded.add(recorder, recorded.experiment);
+        Experiment other = recorded.experiment;
+        other.name = "One whose name is so long that it asks for a column of its own width";
+        const RunId b = recorded.add(recorder, other);
+        MainWindow window(planners_, recorded.file);
+        window.resize(1280, 800);
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(b) != nullptr, patient_ms);
+        window.show_workspace(MainWindow::compare);
+        auto& page = window.compare_page();
+        page.list().select({a, b});
+        const auto* note = page.findChild<EmptyNote*>();
+        QCOMPARE(note->words(), QString::fromUtf8("Reading 2 runs…"));
+        QVERIFY(page.findChild<QPushButton*>("make_sweep")->isHidden());
+        QTRY_VERIFY_WITH_TIMEOUT(is_read(window, a) && is_read(window, b), patient_ms);
+        QTRY_VERIFY(note->isHidden());
+        const auto is_told = [&](const QString& words) {
+            const auto labels = window.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [&](const auto* label) { return label->text() == words; });
+        };
+        auto* filter = page.list().findChild<QLineEdit*>("run_filter");
+        filter->setText("nowhere");
+        QVERIFY(is_told("2 runs compared, all hidden by the filter"));
+        filter->setText(QString("run %1").arg(a));
+        QVERIFY(is_told("2 runs compared, 1 of them hidden by the filter"));
+        filter->clear();
+        QVERIFY(is_told("2 runs compared"));
+        page.list().select({a});
+        QTRY_COMPARE(page.table().columnCount(), 2);
+        const int width = page.table().columnWidth(1);
+        page.list().select({b});
+        QTRY_VERIFY(page.table().item(1, 1) != nullptr && page.table().columnCount() == 2);
+        QCOMPARE(page.table().columnWidth(1), width);
+        page.list().view().clearSelection();
+        QTRY_VERIFY(note->isVisible());
+        QVERIFY2(note->words().startsWith("Select two or more runs"), qPrintable(note->words()));
+        QVERIFY(page.findChild<QPushButton*>("make_sweep")->isVisible());
+    }
+
     /// Five runs with long figures are read in a small window without scrolling sideways.
     void five_runs_fit_a_small_window() {
         Recorded recorded(planners_);

@@ -395,9 +395,10 @@ private Q_SLOTS:
         all[2].info.last_validation_loss = 1;
         const auto unequal = headlines({&all[0], &all[1], &all[2]}).answer;
         QVERIFY(unequal && unequal->asks_for_race && unequal->best.empty());
-        QCOMPARE(plain(to_text(*unequal)),
-                 QString("The runs did unequal work. Run 3 did 16 iterations, runs 1, 2 did 4. What each takes to one "
-                         "loss says which is better"));
+        QCOMPARE(
+            plain(to_text(*unequal)),
+            QString("The runs did unequal work. Run 3 did 16 iterations, runs 1 and 2 did 4. What each takes to one "
+                    "loss says which is better"));
     }
 
     /// Runs of other models are no better or worse, whatever their losses.

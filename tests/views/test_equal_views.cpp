@@ -77,10 +77,12 @@ private Q_SLOTS:
         const std::vector<RunData> runs{run_of(1, 3e12, 2e6), run_of(2, 2e12, 1e6)};
         QCOMPARE(plain(words_of(runs, 1, "validation_loss", WorkAxis::block_flops)),
                  QStringLiteral("Equal block FLOPs; run 2 ends at 4.00 TFLOP. To reach 3.00: run 2 0.667 × run 1's."));
-        QVERIFY(plain(words_of(runs, 1, "validation_loss", WorkAxis::network_time))
-                    .startsWith("At 20.0 s runs 1, 2 have the lowest validation loss, 3.00 | Equal network time. To "));
+        QVERIFY(
+            plain(words_of(runs, 1, "validation_loss", WorkAxis::network_time))
+                .startsWith("At 20.0 s runs 1 and 2 have the lowest validation loss, 3.00 | Equal network time. To "));
         QCOMPARE(words_of(runs, 1, "gradient_norm", WorkAxis::block_flops), QStringLiteral("Equal block FLOPs."));
-        QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration).startsWith("At iteration 2 runs 1, 2 have the lowest "));
+        QVERIFY(
+            words_of(runs, 1, "loss", WorkAxis::iteration).startsWith("At iteration 2 runs 1 and 2 have the lowest "));
         QVERIFY(words_of(runs, 1, "loss", WorkAxis::iteration).contains("Equal iterations of 30 microbatches each."));
         auto apart = runs;
         for (auto& metric : apart[1].metrics) metric.value *= 0.5;
@@ -132,13 +134,13 @@ private Q_SLOTS:
         const auto cell = [&](int row, int column) {
             return table.item(row, column)->text().replace(QChar(0x2009), ' ');
         };
-        QCOMPARE(cell(0, 0), QString("Runs 1, 2: skip ratio 0"));
-        QCOMPARE(cell(1, 0), QString("Runs 3, 4: skip ratio 0.25"));
+        QCOMPARE(cell(0, 0), QString("Runs 1 and 2: skip ratio 0"));
+        QCOMPARE(cell(1, 0), QString("Runs 3 and 4: skip ratio 0.25"));
         QVERIFY2(cell(0, 2).startsWith("39.5 s") && cell(1, 2).startsWith("19.8 s"), qPrintable(cell(1, 2)));
         QCOMPARE(cell(1, 3), QString("0.500"));
         const auto* finding = panel.findChild<QLabel*>("race_finding");
         QCOMPARE(finding->text().replace(QChar(0x2009), ' '),
-                 QString::fromUtf8("Runs 3, 4 reach 2.10 first, after 19.8 s; runs 1, 2: 2.00\u00A0×"));
+                 QString::fromUtf8("Runs 3 and 4 reach 2.10 first, after 19.8 s; runs 1 and 2: 2.00\u00A0×"));
         QCOMPARE(table.item(1, 3)->foreground().color(), theme().good);
         QCOMPARE(cell(0, 4), QString());
         QVERIFY(cell(1, 4).startsWith("0.00") || cell(1, 4).startsWith("<"));
@@ -150,7 +152,7 @@ private Q_SLOTS:
         QCOMPARE(panel.chart().set().curves.size(), 2U);
         QCOMPARE(panel.chart().set().curves[1].run, RunId{3});
         QCOMPARE(panel.chart().set().curves[1].points.size(), 5U);
-        QCOMPARE(table.horizontalHeaderItem(6)->text(), QString("Change\nto runs 1, 2"));
+        QCOMPARE(table.horizontalHeaderItem(6)->text(), QString("Change\nto runs 1 and 2"));
         QTRY_VERIFY2(panel.chart().end_words().join('|').contains("3, 4  "),
                      qPrintable(panel.chart().end_words().join('|')));
         QVERIFY(panel.chart().level() && std::abs(*panel.chart().level() - 2.1) < 1e-9);

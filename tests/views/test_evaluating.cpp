@@ -78,7 +78,7 @@ private Q_SLOTS:
         auto* evaluate = panel.findChild<QPushButton*>("evaluate");
         auto* cancel = panel.findChild<QPushButton*>("cancel_evaluation");
         QVERIFY(evaluate->isVisible() && !cancel->isVisible());
-        QCOMPARE(evaluate->text(), QStringLiteral("Evaluate runs 1, 3"));
+        QCOMPARE(evaluate->text(), QStringLiteral("Evaluate runs 1 and 3"));
         QStringList said;
         connect(&evaluator, &Evaluator::changed, this, [&] { said << panel.findChild<EvaluateBar*>()->words(); });
         evaluate->click();

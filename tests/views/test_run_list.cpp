@@ -554,6 +554,9 @@ private Q_SLOTS:
         QCOMPARE(found("skip 0"), std::vector<RunId>{none});
         QCOMPARE(found("skip 0.3"), std::vector<RunId>{some});
         QCOMPARE(found("third seed 20"), (std::vector<RunId>{none, some}));
+        QCOMPARE(found("skip 0,"), std::vector<RunId>{none});  // as a row has it
+        QCOMPARE(found("skip 0.33, seed 20"), std::vector<RunId>{some});
+        QCOMPARE(found("third,seed 20"), (std::vector<RunId>{none, some}));
         QCOMPARE(found("seed 2"), std::vector<RunId>{});
         QCOMPARE(found(QString("run %1").arg(first_)), std::vector<RunId>{first_});
         field->clear();
@@ -561,6 +564,7 @@ private Q_SLOTS:
         QSignalSpy changed(&list, &RunList::selection_changed);
         QVERIFY(found("nowhere").empty());
         QCOMPARE(list.selected(), (std::vector<RunId>{first_, second_}));
+        QCOMPARE(list.selected_out_of_sight(), 2U);
         QVERIFY(!list.view().isVisible());
         bool told = false;
         for (const auto* label : list.findChildren<QLabel*>())

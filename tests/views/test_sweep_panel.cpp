@@ -73,6 +73,9 @@ private Q_SLOTS:
             plot->resize(400, 260);
             plot->set_look(look);
         }
+        // What they draw besides: who they are, in figures as the table has them.
+        QVERIFY(lines.name_boxes(0, {30, 14}).front().left() > lines.places(0).back().x());
+        QVERIFY(!points.name_boxes(0, {30, 14}).empty());
         const auto line = lines.places(2);
         QCOMPARE(line.size(), 4);
         QVERIFY(line[0].x() < line[1].x() && line[3].x() < 400);
@@ -131,9 +134,19 @@ private Q_SLOTS:
         QVERIFY(panel.isVisible());
         auto* values = named<QLineEdit>(panel, "sweep_values");
         type(values, "0, 7");
-        QTRY_VERIFY2(panel.words().text().contains("with pipeline.skip_ratio 7"), qPrintable(panel.words().text()));
+        QTRY_COMPARE(panel.words().text(), QString("Skip ratio: 7 is out of range. Give a number from 0 to 1"));
+        QVERIFY(values->property("faulty").toBool() && values->toolTip() == panel.words().text());
+        type(values, "0, nonsense");
+        QTRY_COMPARE(panel.words().text(), QString::fromUtf8("Skip ratio: “nonsense” is not a number from 0 to 1"));
         QVERIFY(!panel.start_button().isEnabled());
         type(values, "0, 0.33");
+        QTRY_COMPARE(panel.words().text(), QString("2 runs"));
+        QVERIFY(!values->property("faulty").toBool() && values->toolTip().isEmpty());
+        window.document().edit("gpipe", [](Experiment& e) { e.pipeline.planner = "gpipe"; });
+        QTRY_COMPARE(panel.words().text(), QString("1 run; gpipe visits all stages, whatever the skip ratio"));
+        QTRY_COMPARE(panel.table().rowCount(), 1);
+        QCOMPARE(panel.table().item(0, 0)->text(), QString("0 (full pipeline)"));
+        window.document().undo_stack().undo();
         QTRY_COMPARE(panel.words().text(), QString("2 runs"));
         const auto* field = named<QComboBox>(panel, "sweep_field");
         QCOMPARE(field->currentText(), QString("Skip ratio (pipeline.skip_ratio)"));
@@ -273,7 +286,7 @@ private Q_SLOTS:
                  qPrintable(panel.words().text()));
         QCOMPARE(panel.table().columnCount(), 7);
         QVERIFY2(panel.table().height() < 4 * panel.table().rowHeight(0), "what two rows do not need is the curve's");
-        QCOMPARE(panel.table().item(0, 6)->text(), QString("runs 1, 2"));  // which all got there
+        QCOMPARE(panel.table().item(0, 6)->text(), QString("runs 1 and 2"));  // which all got there
         QVERIFY(!panel.table().isColumnHidden(2));
         QVERIFY(!panel.figure().isEnabled());
         const auto* why_off = panel.findChild<QLabel*>("worth_why_off");  // beside what cannot be chosen

@@ -330,7 +330,7 @@ private Q_SLOTS:
         list.undo_removal();  // by Ctrl+Z
         QVERIFY(window.banner().isHidden());
         list.remove_later(runs);
-        QCOMPARE(window.banner().text(), QString("Runs %1, %2 are deleted").arg(runs[0]).arg(runs[1]));
+        QCOMPARE(window.banner().text(), QString("Runs %1 and %2 are deleted").arg(runs[0]).arg(runs[1]));
         window.banner().show_message("Something else");
         list.undo_removal();
         QCOMPARE(list.view().model()->rowCount(), 0);

@@ -23,6 +23,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 #include "views/timeline/lane_key.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/painter.h"
@@ -57,18 +58,18 @@ ElidedLabel* figures_label() {
     return label;
 }
 
-/// "1.20 s an iteration, idle 70.7 %, replica 16.3 %": the cause that takes most.
+/// "Idle 70.7 %, 1.20 s an iteration, replica 16.3 %": the cause that takes most. What has no room is the last.
 QString figures_of(const RunData& run) {
     if (did_nothing(run.info)) return QObject::tr("failed before its first iteration");
     QStringList words;
-    if (run.info.iteration_s) words << QObject::tr("%1 an iteration").arg(duration(*run.info.iteration_s));
     const auto most = std::max_element(run.idle_share.begin(), run.idle_share.end());
     if (run.explained_iterations > 0)
         words << QObject::tr("idle %1").arg(
             percent(std::accumulate(run.idle_share.begin(), run.idle_share.end(), 0.0)));
+    if (run.info.iteration_s) words << QObject::tr("%1 an iteration").arg(duration(*run.info.iteration_s));
     if (run.explained_iterations > 0 && *most > 0)
         words << short_cause_words(static_cast<IdleCause>(most - run.idle_share.begin())) + ' ' + percent(*most);
-    return words.join(QStringLiteral(", "));
+    return capitalised(words.join(QStringLiteral(", ")));
 }
 
 /// The run's mark, what tells it from the others, and `figures`; `apart`: from the timeline above.
@@ -99,8 +100,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       list_(new RunList(feed)),
       panes_(new QSplitter(Qt::Horizontal)),
       tabs_(new QTabWidget),
-      empty_(new EmptyNote(
-          tr("Select two or more runs in the list to see their differences, curves and timelines side by side"))),
+      empty_(new EmptyNote),
       best_(new HeadlineCards),
       table_(new FigureTable),
       only_differing_(new QCheckBox(tr("Only what differs"))),
@@ -109,7 +109,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       omissions_(new OmissionPanel(evaluator_)),
       race_(new RacePanel),
       plans_(new RunPlansPanel),
-      sweep_(new SweepPanel(document, feed, sweeper)),
+      sweep_(new SweepPanel(document, feed, sweeper, planners)),
       worth_(new WorthPanel(document, planners)),
       idle_finding_(words_label({}, "heading")),
       timeline_key_(new FlowKey(small_font(), this)),
@@ -135,7 +135,6 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     panes_->setChildrenCollapsible(false);
     panes_->setObjectName("compare_columns");
 
-    empty_->show_button(tr("Sweep the open experiment…"));
     empty_->button().setObjectName("make_sweep");
     connect(empty_, &EmptyNote::pressed, this, &ComparePage::show_sweep);
 
@@ -190,6 +189,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
         if (!settles_ && isVisible()) Q_EMIT time_moved();
     });
     connect(only_differing_, &QCheckBox::toggled, this, &ComparePage::refresh);
+    connect(&feed, &RunFeed::error_changed, this, &ComparePage::show_parts);
     connect(&feed, &RunFeed::run_grew, this, [this](qint64 id) {
         if (std::find(shown_.begin(), shown_.end(), id) == shown_.end()) return;
         isVisible() ? refresh() : static_cast<void>(is_stale_ = true);
@@ -353,6 +353,15 @@ void ComparePage::show_parts() {
     parts_->setVisible(any);
     parts_->allow_beside(!data_.empty());
     empty_->setVisible(!any);
+    if (any) return;
+    const bool reads = !shown_.empty() && feed_.error().isEmpty();
+    empty_->show_words(
+        !feed_.error().isEmpty() ? feed_.error()
+        : shown_.empty()
+            ? tr("Select two or more runs in the list to see their differences, curves and timelines side by side")
+        : shown_.size() == 1 ? tr("Reading run %1…").arg(shown_.front())
+                             : tr("Reading %1 runs…").arg(shown_.size()));
+    empty_->show_button(reads ? QString{} : tr("Sweep the open experiment…"));
 }
 
 void ComparePage::show_differences(const std::vector<const RunData*>& runs) {

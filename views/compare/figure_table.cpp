@@ -10,6 +10,7 @@
 #include <QHeaderView>
 #include <QMenu>
 #include <QPainter>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
 
 #include "views/runs/run_marks.h"
@@ -316,6 +317,9 @@ void FigureTable::divide() {
         for (int& width : widths)
             width = std::max(width, std::min(width + spare / static_cast<int>(widths.size()),
                                              2 * padding_ + std::min(words->words, long_words)));
+    // A run alone has half of the table, whatever its words: what is read from run to run stays where it was.
+    if (widths.size() == 1)
+        widths[0] = std::max(least_run, (width() - verticalScrollBar()->sizeHint().width()) / 2 - size::wide_gap);
     for (std::size_t i = 0; i < widths.size(); ++i) setColumnWidth(static_cast<int>(i) + 1, widths[i]);
     if (columnCount() > 0)
         setColumnWidth(0, std::clamp(room - std::accumulate(widths.begin(), widths.end(), 0), least_names,

@@ -123,14 +123,11 @@ std::vector<Headline> cards(const ComparedRuns& all, const Judgement& verdict) {
 
 /// "Runs 1 and 3 are best".
 QString title_of(const std::vector<RunId>& best) {
-    if (best.size() == 1) return QObject::tr("Run %1 is best").arg(best.front());
-    QStringList numbers;
-    for (const RunId run : best) numbers << QString::number(run);
-    const QString last = numbers.takeLast();
-    return QObject::tr("Runs %1 and %2 are best").arg(numbers.join(", "), last);
+    return (best.size() == 1 ? QObject::tr("%1 is best") : QObject::tr("%1 are best"))
+        .arg(capitalised(run_numbers(best)));
 }
 
-/// "Run 2 did 16 iterations, runs 7, 8, 9 did 4": the most first.
+/// "Run 2 did 16 iterations, runs 7, 8 and 9 did 4": the most first.
 QString work_words(const std::vector<const RunData*>& runs) {
     std::map<int, std::vector<RunId>, std::greater<>> by_work;
     for (const auto* run : runs) by_work[run->info.iterations_done].push_back(run->info.id);

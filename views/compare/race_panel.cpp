@@ -36,6 +36,14 @@ int width_of_words(const QAbstractItemView& table, const QTableWidgetItem& head,
                     table.sizeHintForColumn(column));
 }
 
+/// "run 1" of "Run 1, gpipe", "runs 1 and 3" of "Runs 1 and 3: skip ratio 0".
+QString short_name(const QString& name) {
+    const QString group = name.section(QStringLiteral(": "), 0, 0);
+    QString words = group.startsWith(QObject::tr("Run ")) ? group.section(QStringLiteral(", "), 0, 0) : group;
+    if (words.startsWith(QStringLiteral("Run"))) words[0] = words[0].toLower();
+    return words;
+}
+
 }  // namespace
 
 RacePanel::RacePanel(QWidget* parent)
@@ -49,7 +57,8 @@ RacePanel::RacePanel(QWidget* parent)
       chart_(new CurveChart),
       finding_(words_label({}, "heading")),
       words_(words_label({}, "secondary")),
-      empty_(words_label({}, "secondary")) {
+      empty_(words_label({}, "secondary")),
+      there_(new ElidedLabel) {
     auto* column = seamless_column(this);
     auto* row = new QHBoxLayout(controls_);
     row->setContentsMargins(size::gap, size::unit, size::gap, size::unit);
@@ -85,10 +94,20 @@ RacePanel::RacePanel(QWidget* parent)
     column->addWidget(finding_);
     column->addWidget(words_);
     column->addWidget(table_);
+    there_->setObjectName("race_crosshair");
+    there_->setProperty("role", "secondary");
+    there_->setContentsMargins(size::gap, 0, size::gap, 0);
+    column->addWidget(there_);
     column->addWidget(chart_, 1);
     chart_->setObjectName("race_chart");
-    connect(chart_, &CurveChart::hovered, chart_, &CurveChart::set_crosshair);
-    connect(chart_, &CurveChart::left, chart_, [this] { chart_->set_crosshair({}); });
+    connect(chart_, &CurveChart::hovered, this, [this](double x) {
+        chart_->set_crosshair(x);
+        tell_crosshair();
+    });
+    connect(chart_, &CurveChart::left, this, [this] {
+        chart_->set_crosshair({});
+        tell_crosshair();
+    });
     connect(chart_, &CurveChart::all_wanted, this, &RacePanel::draw_chart);
     empty_->setAlignment(Qt::AlignCenter);
     empty_->setWordWrap(true);
@@ -164,6 +183,7 @@ void RacePanel::draw() {
     empty_->setText(shown_.size() < 2 ? tr("Select two or more runs to see which is first at a loss")
                                       : tr("The selected runs have no values of this kind"));
     chart_->setVisible(any);
+    there_->setVisible(any);
     controls_->setVisible(shown_.size() > 1);
     level_ = race.target;
     target_->setPlaceholderText(race.target ? three_digits(*race.target) : tr("loss"));
@@ -207,6 +227,18 @@ void RacePanel::draw_chart() {
     if (set.y_label.isEmpty()) set.y_label = metric_->currentText();
     chart_->show_set(std::move(set), false);
     chart_->set_level(level_);
+    tell_crosshair();
+}
+
+/// "Network time 12.0 s: run 1 3.42, run 2 5.01"; where the mouse is elsewhere, what it would tell.
+void RacePanel::tell_crosshair() {
+    const QString where = chart_->crosshair_words();
+    if (where.isEmpty()) return there_->setText(tr("The losses under the pointer stand here"));
+    QStringList values;
+    for (const auto& curve : chart_->set().curves)
+        if (const QString value = chart_->value_words(curve); curve.in_legend && !value.isEmpty())
+            values << short_name(curve.name) + ' ' + value;
+    there_->setText(values.isEmpty() ? where : where + QStringLiteral(": ") + values.join(QStringLiteral("; ")));
 }
 
 void RacePanel::showEvent(QShowEvent*) { draw_chart(); }

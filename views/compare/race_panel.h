@@ -12,6 +12,7 @@
 
 #include "views/compare/race_rows.h"
 #include "views/curves/curve_chart.h"
+#include "views/theme/elided_label.h"
 
 namespace skippipe {
 
@@ -39,6 +40,7 @@ private:
     void fill_groups();
     void draw();
     void draw_chart();
+    void tell_crosshair();
     void share_width();
     int name_height(int row) const;
     QStringList keys() const;
@@ -49,6 +51,7 @@ private:
     QTableWidget* table_;
     CurveChart* chart_;  ///< the groups' curves, and the loss to get to
     QLabel *finding_, *words_, *empty_;
+    ElidedLabel* there_;  ///< what the curves are at the crosshair
     std::vector<Grouping> groupings_;
     std::vector<std::shared_ptr<const RunData>> held_;
     std::vector<const RunData*> shown_;  ///< the same

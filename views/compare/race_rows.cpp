@@ -76,7 +76,7 @@ std::pair<std::vector<std::size_t>, QStringList> group_numbers(const QStringList
     return found;
 }
 
-/// "runs 1, 3".
+/// "runs 1 and 3".
 QString numbers_of(const std::vector<const RunData*>& runs, const RaceGroup& group) {
     std::vector<RunId> ids;
     ids.reserve(group.runs.size());
@@ -91,7 +91,7 @@ QString against_words(const std::vector<const RunData*>& runs, const RaceGroup& 
                                               : QObject::tr("Change to\nthe first row");
 }
 
-/// "Runs 1, 3 reach 2.82 first, after 18.5 s; run 4: 1.74 x, run 2: 5.68 x", of groups that all got there.
+/// "Runs 1 and 3 reach 2.82 first, after 18.5 s; run 4: 1.74 x, run 2: 5.68 x", of groups that all got there.
 QString finding_words(const std::vector<const RunData*>& runs, const LossRace& race, WorkAxis axis) {
     constexpr std::size_t most_named = 3;
     std::vector<const RaceGroup*> there;

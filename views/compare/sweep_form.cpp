@@ -6,6 +6,7 @@
 #include <QCompleter>
 #include <QHBoxLayout>
 #include <QSignalBlocker>
+#include <QStyle>
 
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
@@ -212,6 +213,19 @@ void SweepForm::vary_skip_ratio() {
     const bool varies =
         std::any_of(axes_.begin(), axes_.end(), [&](const Axis& axis) { return field_of(axis) == field; });
     if (!varies) add_axis(field, QStringLiteral("0, 0.33"));
+}
+
+void SweepForm::show_fault(const QString& field, const QString& words) {
+    for (const auto& axis : axes_) {
+        QString own = field_of(axis);  // which may be typed as a pointer: "/pipeline/skip_ratio"
+        own = own.mid(own.startsWith('/') ? 1 : 0).replace('/', '.');
+        const bool faulty = !field.isEmpty() && own == field;
+        axis.values->setToolTip(faulty ? words : QString{});
+        if (axis.values->property("faulty").toBool() == faulty) continue;
+        axis.values->setProperty("faulty", faulty);
+        axis.values->style()->unpolish(axis.values);
+        axis.values->style()->polish(axis.values);
+    }
 }
 
 void SweepForm::drop_axis(QWidget* line) {

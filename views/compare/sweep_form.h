@@ -33,6 +33,8 @@ public:
     void restore(const QStringList& choices);
     /// A line for the skip ratio, unless there is one.
     void vary_skip_ratio();
+    /// Marks the line of that field, and tells there what is wrong; an empty one: of none.
+    void show_fault(const QString& field, const QString& words);
     /// Adds a line; of a field that has one already, its values are replaced.
     void add_axis(const QString& field, const QString& values);
     QPushButton& add_button() { return *add_; }

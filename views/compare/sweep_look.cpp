@@ -5,6 +5,7 @@
 
 #include <QObject>
 
+#include "core/analysis/compare.h"
 #include "core/base/statistics.h"
 #include "views/theme/numbers.h"
 #include "views/theme/words.h"
@@ -34,7 +35,7 @@ SweepColumn field_column(const std::string& field, const std::vector<SweepRow>& 
         const auto& value = row.settings[place];
         const QString words = value.is_number_float() ? without_zeros(three_digits(value.get<double>()))
                                                       : QString::fromStdString(setting_text(value));
-        column.words << words;
+        column.words << (row.is_full_pipeline && field == skip_ratio_field ? QString::fromUtf8(without_it) : words);
         if (!numbers && !column.choices.contains(words)) column.choices << words;
         column.values.emplace_back(numbers ? value.get<double>() : static_cast<double>(column.choices.indexOf(words)));
     }

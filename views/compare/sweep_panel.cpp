@@ -9,6 +9,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QRegularExpression>
 #include <QSignalBlocker>
 #include <QStyle>
 #include <QVBoxLayout>
@@ -18,6 +19,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/theme/words.h"
 
 namespace skippipe {
 namespace {
@@ -33,11 +35,13 @@ QString about(double seconds) {
 
 }  // namespace
 
-SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper, QWidget* parent)
+SweepPanel::SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper, const PlannerRegistry& planners,
+                       QWidget* parent)
     : QWidget(parent),
       document_(document),
       feed_(feed),
       sweeper_(sweeper),
+      full_pipelines_(full_pipelines(planners)),
       form_(new SweepForm),
       start_(new QPushButton(tr("Start sweep"))),
       cancel_(new QPushButton(tr("Cancel"))),
@@ -151,8 +155,8 @@ void SweepPanel::make_room(QVBoxLayout& column) {
     inside->setSpacing(size::unit);
     inside->addWidget(to_come_title_);
     inside->addWidget(
-        words_label(tr("As runs end, their results stand beside their values. Above them come a line a run through its "
-                       "values, and which runs trade iteration time or money for loss"),
+        words_label(tr("As runs end, their results stand in this table. Two charts come above it: each row as a line "
+                       "through its values, and each row's loss against the time or money that it takes"),
                     "secondary"));
     to_come_->setObjectName("sweep_to_come");
     column.addWidget(to_come_);
@@ -191,22 +195,50 @@ void SweepPanel::plan_again() {
     pool_.clear();
     pool_.start([this, serial, setup, experiment = document_.experiment(), base = sweeper_.base_of(document_.file())] {
         Points points;
-        QString fault;
+        FormFault fault;
         try {
-            points = std::make_shared<const std::vector<SweepPoint>>(points_of(experiment, base, setup));
+            points =
+                std::make_shared<const std::vector<SweepPoint>>(points_of(experiment, base, setup, full_pipelines_));
         } catch (const InputError& error) {
-            fault = QString::fromStdString(to_string(error.faults().front()));
+            fault = form_fault(error.faults().front(), setup);
         }
         QMetaObject::invokeMethod(
             this, [this, points, fault, serial] { take_points(points, fault, serial); }, Qt::QueuedConnection);
     });
 }
 
-void SweepPanel::take_points(const Points& points, const QString& fault, int serial) {
+/// "Skip ratio: “nonsense” is not a number from 0 to 1": of a value that is wrong by itself, no more than that.
+SweepPanel::FormFault SweepPanel::form_fault(const Fault& fault, const SweepSetup& setup) {
+    static const QRegularExpression quotes("\"([^\"]*)\"");
+    const QString number = QStringLiteral("Give a number"), no_number = QStringLiteral(" is not a number");
+    QString what = QString::fromStdString(fault.what), remedy = QString::fromStdString(fault.remedy), field;
+    const QString place = QString::fromStdString(fault.pointer).mid(1).replace('/', '.');
+    const bool is_axis = fault.pointer == "--vary";  // an axis that cannot be read names its field
+    for (const auto& axis : setup.axes) {
+        const QString varied = QString::fromStdString(axis.substr(0, axis.find('=')));
+        QString name = varied.mid(varied.startsWith('/') ? 1 : 0);
+        name.replace('/', '.');
+        if (is_axis ? what.contains(varied) || what.contains(name) : name == place) field = name;
+    }
+    if (is_axis) {
+        if (!fault.why.empty()) what += "; " + QString::fromStdString(fault.why);
+    } else {
+        if (!field.isEmpty()) what = what.left(what.lastIndexOf(QStringLiteral(", with ")));
+        what.prepend(place_words(fault.pointer) + ": ");
+    }
+    if (what.endsWith(no_number) && remedy.startsWith(number))
+        what += remedy.mid(number.size());
+    else if (!remedy.isEmpty())
+        what += ". " + remedy;
+    return {what.replace(quotes, QString::fromUtf8("“\\1”")), field};
+}
+
+void SweepPanel::take_points(const Points& points, const FormFault& fault, int serial) {
     if (serial != serial_) return;
     counting_ = false;
     points_ = points;
-    fault_ = fault;
+    fault_ = fault.words;
+    form_->show_fault(fault.field, fault.words);
     states_.clear();
     look_ = {};
     look_again();
@@ -266,12 +298,28 @@ double SweepPanel::share_done() const {
                            [](double sum, const SweepState& state) { return sum + state.share; });
 }
 
+/// "; gpipe visits all stages: one row, whatever the skip ratio"; empty: no ratio varies, or each trains otherwise.
+QString SweepPanel::folded_words() const {
+    const auto fields = sweep_fields(*points_);
+    if (std::find(fields.begin(), fields.end(), skip_ratio_field) == fields.end()) return {};
+    QStringList names;
+    for (const auto& point : *points_)
+        if (const auto name = QString::fromStdString(point.experiment.pipeline.planner);
+            point.is_full_pipeline && !names.contains(name))
+            names << name;
+    if (names.isEmpty()) return {};
+    return (names.size() == 1 ? tr("; %1 visits all stages, whatever the skip ratio")
+                              : tr("; %1 visit all stages, whatever the skip ratio"))
+        .arg(names.join(", "));
+}
+
 /// "12 runs: 6 combinations, 2 seeds each; 4 are done"
 QString SweepPanel::counted() const {
     const auto count = points_->size();
     const auto seeds = static_cast<std::size_t>(form_->setup().seeds);
     QString words = count == 1 ? tr("1 run") : tr("%1 runs").arg(count);
     if (seeds > 1) words += tr(": %1 combinations, %2 seeds each").arg(count / seeds).arg(seeds);
+    words += folded_words();
     const auto done = std::count_if(states_.begin(), states_.end(), [](const SweepState& state) { return state.done; });
     const auto taken =
         std::count_if(states_.begin(), states_.end(), [](const SweepState& state) { return state.taken; });

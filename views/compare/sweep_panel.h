@@ -31,7 +31,9 @@ namespace skippipe {
 class SweepPanel : public QWidget {
     Q_OBJECT
 public:
-    SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper, QWidget* parent = nullptr);
+    /// `planners` say which of them skip nothing, whatever the skip ratio.
+    SweepPanel(const Document& document, RunFeed& feed, Sweeper& sweeper, const PlannerRegistry& planners,
+               QWidget* parent = nullptr);
     ~SweepPanel() override;
 
     SweepForm& form() { return *form_; }
@@ -70,7 +72,12 @@ private:
     void make_room(QVBoxLayout& column);
     void show_subject();
     void plan_again();
-    void take_points(const Points& points, const QString& fault, int serial);
+    /// What is wrong with the form, and the field that it is said of.
+    struct FormFault {
+        QString words, field;
+    };
+    static FormFault form_fault(const Fault& fault, const SweepSetup& setup);
+    void take_points(const Points& points, const FormFault& fault, int serial);
     void look_again();
     void take_found(const Found& found);
     void follow_runs();
@@ -81,6 +88,7 @@ private:
     double seconds_left(double iteration_s) const;
     double share_done() const;
     QString counted() const;
+    QString folded_words() const;
     QString expected() const;
     std::optional<std::pair<RunId, double>> pace() const;
     double iterations_left() const;
@@ -89,6 +97,7 @@ private:
     const Document& document_;
     RunFeed& feed_;
     Sweeper& sweeper_;
+    const std::set<std::string> full_pipelines_;  ///< planners
     SweepForm* form_;
     QPushButton *start_, *cancel_;
     QLabel *words_, *left_;

@@ -10,6 +10,8 @@
 #include <QToolTip>
 
 #include "views/runs/clock_words.h"
+#include "views/runs/parameters.h"
+#include "views/runs/run_marks.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 
@@ -65,9 +67,7 @@ std::vector<double> ticks_between(const PlotExtent& extent, double step) {
 /// An axis' end as the table writes it.
 QString figure_text(const SweepColumn& column, const SweepLook& look, double value) {
     if (&column == look.iteration()) return duration(value);
-    return &column == look.loss() ? QString::number(value, 'f', 4)
-           : column.is_figure     ? three_digits(value)
-                                  : without_zeros(three_digits(value));
+    return column.is_figure ? three_digits(value) : without_zeros(three_digits(value));
 }
 
 void draw_elided(QPainter& painter, const QRectF& box, int flags, const QString& words) {
@@ -95,7 +95,37 @@ void SweepPlot::set_chosen(int row) {
     update();
 }
 
-/// What is best is the accent's, what is chosen is thick, all else is pale.
+/// A run's own, as elsewhere; of several runs the accent where none is better.
+QColor SweepPlot::colour_of(int row) const {
+    const auto place = static_cast<std::size_t>(row);
+    const auto& runs = look_.runs[place];
+    if (runs.size() == 1) return run_pen(runs.front(), 1).color();
+    return look_.is_front[place] ? theme().accent : theme().text_2;
+}
+
+/// Beside their lines and points, as far as there is room.
+void SweepPlot::draw_names(QPainter& painter) const {
+    std::vector<QRectF> taken;
+    for (int row = 0; row < look_.rows(); ++row) {
+        const auto& runs = look_.runs[static_cast<std::size_t>(row)];
+        if (runs.empty()) continue;
+        const QString words = run_numbers(runs);
+        const QSizeF room(painter.fontMetrics().horizontalAdvance(words) + 2, painter.fontMetrics().height());
+        for (const QRectF& box : name_boxes(row, room)) {
+            const bool is_free =
+                QRectF(rect()).contains(box) &&
+                std::none_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(box); });
+            if (!is_free) continue;
+            taken.push_back(box);
+            painter.setPen(row == chosen_ || row == pointed_ ? theme().text : theme().text_2);
+            draw_elided(painter, box, Qt::AlignLeft | Qt::AlignVCenter, words);
+            break;
+        }
+    }
+}
+
+/// A row has its run's colour; what is best or pointed at is thicker, what is chosen is thickest, and all else is pale
+/// then.
 void SweepPlot::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.fillRect(rect(), theme().surface);
@@ -104,7 +134,7 @@ void SweepPlot::paintEvent(QPaintEvent*) {
     draw_axes(painter);
     const auto draw = [&](int row) {
         const bool best = look_.is_front[static_cast<std::size_t>(row)], marked = row == chosen_ || row == pointed_;
-        QColor colour = best ? theme().accent : theme().text_2;
+        QColor colour = colour_of(row);
         if (chosen_ >= 0 && !marked) colour.setAlphaF(best ? 0.6F : 0.35F);
         draw_row(painter, row, QPen(colour, row == chosen_ ? 3 : marked || best ? 2 : 1));
     };
@@ -112,6 +142,7 @@ void SweepPlot::paintEvent(QPaintEvent*) {
         for (int row = 0; row < look_.rows(); ++row)
             if (look_.is_front[static_cast<std::size_t>(row)] == best && row != chosen_) draw(row);
     if (chosen_ >= 0) draw(chosen_);
+    draw_names(painter);
 }
 
 int SweepPlot::row_at(QPointF at) const {
@@ -203,6 +234,9 @@ void ParallelPlot::draw_axes(QPainter& painter) const {
         };
         end(plot_head - 17, extent.high);
         end(height() - plot_foot + 3, extent.low);
+        if (column.is_figure)
+            draw_elided(painter, {x - room / 2, height() - plot_foot + 17, room, 14},
+                        Qt::AlignHCenter | Qt::AlignVCenter, tr("lower is better"));
     }
 }
 
@@ -210,6 +244,18 @@ void ParallelPlot::draw_row(QPainter& painter, int row, const QPen& pen) const {
     painter.setPen(pen);
     painter.setBrush(Qt::NoBrush);
     painter.drawPolyline(places(row));
+}
+
+/// Right of its end, or as near as other names let it be.
+std::vector<QRectF> ParallelPlot::name_boxes(int row, QSizeF words) const {
+    const QPolygonF line = places(row);
+    std::vector<QRectF> boxes;
+    if (line.isEmpty()) return boxes;
+    const QSizeF size(std::min(words.width(), plot_edge - 2 * size::unit), words.height());
+    const QPointF middle = line.back() + QPointF(size::unit, -size.height() / 2);
+    for (const double aside : {0., -1., 1., -2., 2.})
+        boxes.emplace_back(middle + QPointF(0, aside * size.height()), size);
+    return boxes;
 }
 
 TradeOffPlot::TradeOffPlot(QWidget* parent) : SweepPlot(tr("What the sweep's rows pay for their loss"), parent) {}
@@ -266,12 +312,13 @@ void TradeOffPlot::draw_axes(QPainter& painter) const {
     }
     painter.setPen(theme().text_2);
     draw_elided(painter, {box.left(), box.bottom() + 19, box.width(), 14}, Qt::AlignHCenter | Qt::AlignVCenter,
-                is_time ? tr("Iteration, %1").arg(in_sentence(time_name(look().clock))) : tr("Money of a run"));
+                is_time ? tr("Iteration, %1; lower is better").arg(in_sentence(time_name(look().clock)))
+                        : tr("Money of a run; lower is better"));
     painter.save();
     painter.translate(2, box.center().y());
     painter.rotate(-90);
     draw_elided(painter, {-box.height() / 2, 0, box.height(), 14}, Qt::AlignHCenter | Qt::AlignVCenter,
-                tr("Validation loss"));
+                tr("Validation loss; lower is better"));
     painter.restore();
 }
 
@@ -282,6 +329,18 @@ void TradeOffPlot::draw_row(QPainter& painter, int row, const QPen& pen) const {
     painter.setBrush(look().is_front[static_cast<std::size_t>(row)] ? QBrush(pen.color()) : QBrush(theme().surface));
     const double radius = row == chosen() ? point_radius + 2 : point_radius;
     painter.drawEllipse(at.front(), radius, radius);
+}
+
+/// At its right, else at its left, above or below.
+std::vector<QRectF> TradeOffPlot::name_boxes(int row, QSizeF words) const {
+    const QPolygonF at = places(row);
+    if (at.isEmpty()) return {};
+    const double apart = point_radius + size::unit, wide = words.width(), high = words.height();
+    const QPointF p = at.front();
+    return {{p + QPointF(apart, -high / 2), words},
+            {p + QPointF(-apart - wide, -high / 2), words},
+            {p + QPointF(-wide / 2, -apart - high), words},
+            {p + QPointF(-wide / 2, apart), words}};
 }
 
 }  // namespace skippipe

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Two pictures of a sweep: its rows as lines over an axis a column, and as points of what is paid for what.
 #pragma once
+#include <vector>
+
 #include <QPainter>
 #include <QPolygonF>
 #include <QWidget>
@@ -21,6 +23,8 @@ public:
     int chosen() const { return chosen_; }
     /// Where a row stands: its line's or point's places; empty where it has not all that is drawn.
     virtual QPolygonF places(int row) const = 0;
+    /// Where a row's runs may be named, the best place first, in so large a box; none: it is not drawn.
+    virtual std::vector<QRectF> name_boxes(int row, QSizeF words) const = 0;
 
 Q_SIGNALS:
     void row_clicked(int row);
@@ -36,6 +40,8 @@ protected:
     const SweepLook& look() const { return look_; }
 
 private:
+    QColor colour_of(int row) const;
+    void draw_names(QPainter& painter) const;
     int row_at(QPointF at) const;
     QString words_of(int row) const;
 
@@ -49,6 +55,7 @@ class ParallelPlot : public SweepPlot {
 public:
     explicit ParallelPlot(QWidget* parent = nullptr);
     QPolygonF places(int row) const override;
+    std::vector<QRectF> name_boxes(int row, QSizeF words) const override;
 
 protected:
     void draw_axes(QPainter& painter) const override;
@@ -66,6 +73,7 @@ public:
     explicit TradeOffPlot(QWidget* parent = nullptr);
     void set_over_money(bool over_money);
     QPolygonF places(int row) const override;
+    std::vector<QRectF> name_boxes(int row, QSizeF words) const override;
 
 protected:
     void draw_axes(QPainter& painter) const override;

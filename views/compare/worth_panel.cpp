@@ -55,7 +55,7 @@ QString iterations_needed(const SkipWorth& row) {
     return row.there > 0 && row.is_told() ? words(*row.iterations.mean) : money_or_time(row, row.iterations, words);
 }
 
-/// "2 of 3: runs 1, 4, 6"; where all got there, who.
+/// "2 of 3: runs 1, 4 and 6"; where all got there, who.
 QString reached_words(const SkipWorth& row, const std::vector<RunId>& runs) {
     return row.there == row.runs ? run_numbers(runs)
                                  : QObject::tr("%1 of %2: %3").arg(row.there).arg(row.runs).arg(run_numbers(runs));
@@ -407,7 +407,7 @@ void WorthPanel::fill_table() {
     };
     QStringList heads{tr("Skip ratio"), tr("× the first"), tr("p"), tr("Projected time")};
     if (has_money) heads << tr("Money");
-    heads << tr("Iteration") << tr("Iterations") << tr("Reached");
+    heads << tr("Iteration") << tr("Iterations") << tr("Reached by");
     table_->clear();
     table_->setColumnCount(static_cast<int>(heads.size()));
     table_->setRowCount(static_cast<int>(worths_.rows.size()));

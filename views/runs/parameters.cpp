@@ -99,9 +99,11 @@ QString run_numbers(const std::vector<RunId>& runs) {
     constexpr std::size_t most_named = 6;
     QStringList numbers;
     for (std::size_t i = 0; i < std::min(runs.size(), most_named); ++i) numbers << QString::number(runs[i]);
-    QString words = (runs.size() == 1 ? QObject::tr("run %1") : QObject::tr("runs %1")).arg(numbers.join(", "));
-    if (runs.size() > most_named) words += QObject::tr(" and %1 more").arg(runs.size() - most_named);
-    return words;
+    const QString last = runs.size() > most_named ? QObject::tr("%1 more").arg(runs.size() - most_named)
+                         : numbers.size() > 1     ? numbers.takeLast()
+                                                  : QString{};
+    const QString words = (runs.size() == 1 ? QObject::tr("run %1") : QObject::tr("runs %1")).arg(numbers.join(", "));
+    return last.isEmpty() ? words : QObject::tr("%1 and %2").arg(words, last);
 }
 
 QString in_sentence(const QString& name) {

@@ -28,7 +28,7 @@ std::vector<Parameter> folded(const std::vector<Parameter>& parameters);
 QStringList told_apart(const std::vector<const RunData*>& runs);
 /// What was trained with: planners of full pipelines skip nothing, whatever the experiment says.
 double skip_ratio_of(const RunData& run);
-/// "run 4", "runs 2, 4".
+/// "run 4", "runs 1, 2 and 4".
 QString run_numbers(const std::vector<RunId>& runs);
 /// The name as part of a sentence, without whose it is: "skip ratio".
 QString in_sentence(const QString& name);

@@ -33,6 +33,8 @@ public:
     /// Selected runs, the baseline first (the oldest, where it is none of them), then from top to bottom; with those
     /// that the filter hides.
     std::vector<RunId> selected() const;
+    /// How many of those the filter hides.
+    std::size_t selected_out_of_sight() const { return out_of_sight_.size(); }
     RunId baseline() const { return table_.marks().baseline.id; }
     /// Which run is the baseline and which curves leave out; runs that the record does not have are forgotten once it
     /// was read.

@@ -378,17 +378,22 @@ RunFilter::RunFilter(QObject* parent) : QSortFilterProxyModel(parent) {
 }
 
 void RunFilter::set_words(const QString& words) {
-    const QStringList parts = words.simplified().split(' ', Qt::SkipEmptyParts);
-    asks_for_archived_ = parts.contains(QString::fromStdString(archive_tag), Qt::CaseInsensitive);
+    asks_for_archived_ = false;
     words_.clear();
     static const QRegularExpression number("^\\d+([.]\\d*)?$"), whole_number("^\\d+$");
-    for (qsizetype i = 0; i < parts.size(); ++i) {
-        // "skip 0" is what a row says: not a skip of 0.33, nor some other 0.
-        QString word = (number.match(parts[i]).hasMatch() ? "(?<![\\d.])" : "") + QRegularExpression::escape(parts[i]);
-        while (i + 1 < parts.size() && number.match(parts[i + 1]).hasMatch())
-            word += ' ' + QRegularExpression::escape(parts[++i]);
-        if (whole_number.match(parts[i]).hasMatch()) word += "(?![.]?\\d)";
-        words_ << QRegularExpression(word, QRegularExpression::CaseInsensitiveOption);
+    for (const QString& phrase : words.split(',')) {  // rows have commas between their words
+        const QStringList parts = phrase.simplified().split(' ', Qt::SkipEmptyParts);
+        asks_for_archived_ =
+            asks_for_archived_ || parts.contains(QString::fromStdString(archive_tag), Qt::CaseInsensitive);
+        for (qsizetype i = 0; i < parts.size(); ++i) {
+            // "skip 0" is what a row says: not a skip of 0.33, nor some other 0.
+            QString word =
+                (number.match(parts[i]).hasMatch() ? "(?<![\\d.])" : "") + QRegularExpression::escape(parts[i]);
+            while (i + 1 < parts.size() && number.match(parts[i + 1]).hasMatch())
+                word += ' ' + QRegularExpression::escape(parts[++i]);
+            if (whole_number.match(parts[i]).hasMatch()) word += "(?![.]?\\d)";
+            words_ << QRegularExpression(word, QRegularExpression::CaseInsensitiveOption);
+        }
     }
     invalidateFilter();
 }

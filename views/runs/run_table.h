@@ -85,9 +85,9 @@ bool has_tag(const RunInfo& run, const std::string& tag);
 /// Without the two that have commands and marks of their own.
 std::vector<std::string> own_tags(const RunInfo& run);
 
-/// Rows whose number, name, state, skip ratio, seed, planner, tags or note hold every word of the filter; a number goes
-/// with the word before it: "skip 0". Archived runs only where they are
-/// wanted: by `set_shows_archived`, or by that word.
+/// Rows whose number, name, state, skip ratio, seed, planner, tags or note hold every word of the filter, with blanks
+/// or commas between them; a number goes with the word before it: "skip 0". Archived runs only where they are wanted:
+/// by `set_shows_archived`, or by that word.
 class RunFilter : public QSortFilterProxyModel {
     Q_OBJECT
 public:

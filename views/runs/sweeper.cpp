@@ -33,10 +33,11 @@ QStringList arguments_of(const std::filesystem::path& file, const SweepSetup& se
 
 }  // namespace
 
-std::vector<SweepPoint> points_of(Experiment experiment, const std::filesystem::path& folder, const SweepSetup& setup) {
+std::vector<SweepPoint> points_of(Experiment experiment, const std::filesystem::path& folder, const SweepSetup& setup,
+                                  std::set<std::string> full_pipelines) {
     experiment = with_absolute_paths(std::move(experiment), folder);
     if (setup.iterations > 0) experiment.training.iterations = setup.iterations;
-    SweepRequest request{{}, setup.seeds, setup.draws, setup.draw_seed};
+    SweepRequest request{{}, setup.seeds, setup.draws, setup.draw_seed, std::move(full_pipelines)};
     for (const auto& text : setup.axes) request.axes.push_back(parse_axis(text));
     return sweep_points(experiment, request);
 }

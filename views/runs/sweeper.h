@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct SweepSetup {
     bool operator==(const SweepSetup&) const = default;
 };
 
-/// The points that `skippipe sweep` makes of it. `folder`: where relative files of the experiment lie. Throws
-/// InputError. Any thread may call it.
-std::vector<SweepPoint> points_of(Experiment experiment, const std::filesystem::path& folder, const SweepSetup& setup);
+/// The points that `skippipe sweep` makes of it. `folder`: where relative files of the experiment lie;
+/// `full_pipelines`: planners that skip nothing. Throws InputError. Any thread may call it.
+std::vector<SweepPoint> points_of(Experiment experiment, const std::filesystem::path& folder, const SweepSetup& setup,
+                                  std::set<std::string> full_pipelines);
 
 /// Starts `skippipe sweep` as a process of its own that outlives the window. What comes of it stands in the record.
 class Sweeper : public QObject {

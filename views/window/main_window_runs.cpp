@@ -13,6 +13,7 @@
 #include "core/record/checkpoints.h"
 #include "core/record/import.h"
 #include "views/runs/resuming.h"
+#include "views/runs/run_list.h"
 #include "views/theme/numbers.h"
 #include "views/window/main_window.h"
 
@@ -23,6 +24,15 @@ std::string first_reason(const std::vector<ImportedRun>& runs) {
     for (const auto& run : runs)
         if (run.here == 0) return run.why;
     return {};
+}
+
+/// "4 runs compared, 3 of them hidden by the filter"
+QString compared_words(const RunList& list) {
+    const auto all = list.selected().size(), hidden = list.selected_out_of_sight();
+    const QString words = QObject::tr("%1 runs compared").arg(all);
+    if (hidden == 0) return words;
+    return words + (hidden == all ? QObject::tr(", all hidden by the filter")
+                                  : QObject::tr(", %1 of them hidden by the filter").arg(hidden));
 }
 
 }  // namespace
@@ -159,7 +169,7 @@ void MainWindow::follow_subject() {
     const auto chosen =
         pages_->currentIndex() == compare ? compare_->list().selected() : std::vector<RunId>{watch_->run()};
     const RunInfo* run = chosen.size() == 1 ? feed_.run(chosen.front()) : nullptr;
-    bar_->set_subject(chosen.size() > 1      ? tr("%1 runs compared").arg(chosen.size())
+    bar_->set_subject(chosen.size() > 1      ? compared_words(compare_->list())
                       : run != nullptr       ? run_title(*run)
                       : feed_.runs().empty() ? (is_starting() ? tr("First run") : tr("No run yet"))
                                              : tr("No run selected"));

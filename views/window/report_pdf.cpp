@@ -36,14 +36,18 @@ constexpr const char* pdf_style =
     "table{border-collapse:collapse}th,td{border-bottom:1px solid #E3E6EB}"
     "th{color:#5B6472}.faint{color:#5B6472}.better{color:#1A7F37;font-weight:600}.worse{color:#B3261E}";
 
-/// Ten pages of JSON a run are no reading.
+/// Ten pages of JSON a run are no reading; where they are is said once.
 void leave_out_long_parts(QString& page) {
-    static const QRegularExpression part("<details class=\"long\"><summary>(.*?)</summary>.*?</details>",
+    static const QRegularExpression part("<details class=\"long\">.*?</details>",
                                          QRegularExpression::DotMatchesEverythingOption);
-    page.replace(part,
-                 QObject::tr("<p class=\"faint\">%1: in the record, from which the commands above take it, and in "
-                             "this report as HTML.</p>")
-                     .arg(QStringLiteral("\\1")));
+    const auto first = page.indexOf(part);
+    if (first < 0) return;
+    page.replace(part, {});
+    const QString words = QObject::tr(
+        "<p class=\"faint\">The experiments as they were frozen are in the record, from which these commands "
+        "take them, and in this report as HTML.</p>");
+    const auto head = page.lastIndexOf(QStringLiteral("</h2>"), first);
+    page.insert(head < 0 ? first : head + 5, words);
 }
 
 /// With first columns to the left, as the page's style has them, and tables as wide as the paper.
@@ -52,6 +56,7 @@ QString for_paper(QString page) {
     page.remove(style);
     leave_out_long_parts(page);
     page.replace("<table>", R"(<table width="100%" cellpadding="2">)");
+    page.replace(R"(<table class="pairs">)", R"(<table cellpadding="2">)");
     for (const char* cell : {"td", "th"}) {
         page.replace(QStringLiteral("<%1>").arg(cell), QStringLiteral(R"(<%1 align="right">)").arg(cell));
         page.replace(QStringLiteral(R"(<tr><%1 align="right">)").arg(cell),
@@ -89,7 +94,8 @@ private:
 /// From where to where a part of the page is, in the document; `breaks` puts it on a page of its own.
 struct Part {
     double top = 0, bottom = 0;
-    bool is_heading = false, is_table = false;
+    bool leads = false, is_table = false;  ///< leads: it is on the page of what comes next
+    bool is_heading = false, is_code = false, is_figure = false;
     std::function<void()> breaks;
 };
 
@@ -112,18 +118,30 @@ std::vector<Part> parts_of(QTextDocument& document) {
         } else {
             const QTextBlock block = at.currentBlock();
             box = layout->blockBoundingRect(block);
-            part.is_heading = block.blockFormat().headingLevel() > 0;
+            const auto letters = block.begin().atEnd() ? QTextCharFormat{} : block.begin().fragment().charFormat();
+            part.leads = part.is_heading = block.blockFormat().headingLevel() > 0;
+            part.is_code = letters.fontFixedPitch();
+            part.is_figure = letters.objectType() == figure_type;
             part.breaks = [block] { QTextCursor(block).setBlockFormat(on_next_page(block.blockFormat())); };
         }
         part.top = box.top();
         part.bottom = box.bottom();
         if (box.height() > 0) parts.push_back(std::move(part));
     }
+    // A figure or words right above a table are about it, words right below a heading about what follows, and commands
+    // are one block.
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        auto &part = parts[i], &next = parts[i + 1];
+        const bool is_remark = i > 0 && parts[i - 1].is_heading && next.is_figure;
+        const bool is_about_next = !part.is_table && (next.is_table || (is_remark && !part.is_figure));
+        part.leads = part.leads || is_about_next || (part.is_code && next.is_code);
+    }
     return parts;
 }
 
-/// A heading is on the page of what it heads, and a table of less than half a page is on one. Others repeat their head.
-/// After each change all is laid out anew: of what Qt lays out bit by bit, some is left out.
+/// A heading is on the page of what it heads, a figure on that of its table, commands are whole, and a table of less
+/// than half a page is on one. Others repeat their head. After each change all is laid out anew: of what Qt lays out
+/// bit by bit, some is left out.
 void keep_together(QTextDocument& document, const QSizeF& size) {
     const double page = size.height();
     for (auto at = document.rootFrame()->begin(); !at.atEnd(); ++at)
@@ -137,10 +155,10 @@ void keep_together(QTextDocument& document, const QSizeF& size) {
     auto parts = parts_of(document);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         std::size_t last = i;
-        while (parts[last].is_heading && last + 1 < parts.size()) ++last;
+        while (parts[last].leads && last + 1 < parts.size()) ++last;
         const Part &first = parts[i], &end = parts[last];
         constexpr double longest = 0.5, least = 60;  // of a table, so much of it is beside its heading
-        const bool is_long = end.is_table && end.bottom - first.top > longest * page;
+        const bool is_long = end.is_table && end.bottom - end.top > longest * page;
         const double bottom = is_long ? std::min(end.bottom, end.top + least) : end.bottom;
         const bool is_cut = page_of(first.top + 1) != page_of(bottom - 1) && bottom - first.top < page;
         i = last;
