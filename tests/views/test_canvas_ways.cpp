@@ -78,6 +78,26 @@ private Q_SLOTS:
         QVERIFY2(told.contains("linked already") && c.topology().links.size() == 1, qPrintable(told));
     }
 
+    /// What a link would end at is seen before it does.
+    void a_region_that_a_link_aims_at_stands_out() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        const auto colour = [&] {
+            const QPoint beside_node = c.view.mapFromScene(c.node("node-3") + QPointF(0, -26));
+            return c.view.viewport()->grab().toImage().pixelColor(beside_node);
+        };
+        const QColor before = colour();
+        QTest::mousePress(c.view.viewport(), Qt::LeftButton, {}, c.view.mapFromScene(c.ring("region-1")));
+        QTest::mouseMove(c.view.viewport(), c.view.mapFromScene(QPointF(200, -60)));
+        QCOMPARE(colour(), before);
+        QTest::mouseMove(c.view.viewport(), c.view.mapFromScene(c.node("node-3") + QPointF(26, 0)));
+        QTRY_VERIFY(c.view.scene_model().region("region-2")->link_target);
+        QVERIFY(contrast(colour(), before) > 1.1);
+        QTest::mouseMove(c.view.viewport(), c.view.mapFromScene(QPointF(200, -60)));
+        QTRY_COMPARE(colour(), before);
+        QTest::mouseRelease(c.view.viewport(), Qt::LeftButton, {}, c.view.mapFromScene(c.ring("region-1")));
+    }
+
     /// Also where a menu took the mouse meanwhile.
     void a_link_is_under_the_mouse_only_while_it_is() {
         Experiment e;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Large networks on the canvas: folded regions, the overview, the world map, Graphviz.
 #include <QMenu>
+#include <QScrollBar>
 #include <QtTest>
 
 #include <cmath>
@@ -13,7 +14,10 @@
 #include "views/topology/edits.h"
 #include "views/topology/graphviz_layout.h"
 #include "views/topology/layouts.h"
+#include "views/topology/link_words.h"
 #include "views/topology/mini_map.h"
+#include "views/topology/shapes.h"
+#include "views/theme/theme.h"
 #include "views/topology/view.h"
 #include "views/topology/world_map.h"
 
@@ -433,6 +437,57 @@ private Q_SLOTS:
         QVERIFY(LinkWordsItem::words_of(link).startsWith(QString::fromUtf8("node-1 ↔ node-2")));
         QVERIFY(LinkWordsItem::words_of(link).contains("50\u2009ms"));
         QCOMPARE(c.view.scene_model().tip_for(const_cast<LinkItem*>(&link)), QString());
+    }
+
+    /// Near the edge of the view a link's words stand on it, if not in their own middle.
+    void words_of_a_link_at_the_edge_stand_on_it() {
+        Experiment e;
+        for (const Point at : {Point{0, 0}, Point{800, -120}, Point{800, 120}}) add_node(e, at);
+        add_link(e, "node-2", "node-3");
+        Canvas c(e);
+        c.selection.select({.links = {{"node-2", "node-3"}}});
+        const auto& words = c.view.scene_model().link_words();
+        const auto& link = *words.links().front();
+        const double zoom = c.view.transform().m11();
+        auto& bar = *c.view.horizontalScrollBar();
+        bar.setValue(bar.value() - (c.view.viewport()->width() - c.view.mapFromScene(link.middle()).x() - 25));
+        const QRectF box = words.box_of(link, zoom);
+        QVERIFY2(box.center().x() < link.middle().x() - 1, "the edge leaves it no room in its middle");
+        QCOMPARE(LinkWordsItem::leader_of(link.line(), box).length(), 0.0);
+        QVERIFY(c.view.mapToScene(c.view.viewport()->rect()).boundingRect().contains(box));
+        // Beside it a line leads there.
+        const QLineF leader = LinkWordsItem::leader_of(link.line(), box.translated(-200, 0));
+        QVERIFY(std::abs(leader.length() - (link.middle().x() - box.right() + 200)) < 2);
+    }
+
+    /// A large network fits with its names, which are read whole where they are, and its links are seen.
+    void a_large_network_fits_with_its_names() {
+        Canvas c(make_shape(Shape::random, 300, 1));
+        const auto& scene = c.view.scene_model();
+        const double zoom = c.view.transform().m11();
+        const QRectF seen = c.view.mapToScene(c.view.viewport()->rect()).boundingRect();
+        QVERIFY(seen.contains(scene.things_box()));
+        int named = 0;
+        const auto& regions = c.document.experiment().topology.regions;
+        for (const auto& region : regions) {
+            const auto& item = *c.region(region.id.c_str());
+            if (!item.label->is_shown()) continue;
+            ++named;
+            const QRectF box = item.label->words_and_handle_box(zoom);
+            QVERIFY2(seen.contains(box), region.id.c_str());
+            for (const auto& other : regions)
+                if (c.region(other.id.c_str())->sceneBoundingRect().intersects(box) && other.id != region.id &&
+                    c.region(other.id.c_str())->covers(box.center()))
+                    QVERIFY2(item.label->zValue() > c.region(other.id.c_str())->zValue(), region.id.c_str());
+        }
+        QVERIFY(named > 10);
+        for (const bool dark : {false, true}) {
+            apply_theme(*qApp, dark);
+            const LinkLook thinnest = link_look(1, 0.16);
+            QVERIFY2(contrast(thinnest.colour, theme().surface) > 1.3,
+                     qPrintable(QString::number(contrast(thinnest.colour, theme().surface))));
+        }
+        apply_theme(*qApp, false);
     }
 
     /// Folded regions that are near each other are smaller, and names that would cover others wait for the mouse.

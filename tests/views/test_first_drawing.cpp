@@ -143,6 +143,51 @@ private Q_SLOTS:
         QVERIFY(!steps->isVisible());
     }
 
+    /// The guide offers what the toolbar does, and no form hides the settings that it speaks of.
+    void the_last_step_launches_what_can_be_launched() {
+        auto w = window();
+        w->open_template({});
+        QVERIFY(QTest::qWaitForWindowExposed(w.get()));
+        auto& page = w->design_page();
+        auto& canvas = page.canvas();
+        auto* next = canvas.findChild<QPushButton*>("next_step");
+        auto* settings = canvas.findChild<QPushButton*>("show_settings");
+        const auto& words = *canvas.findChild<QWidget*>("first_steps");
+        const auto says = [&](const QString& what) {
+            const auto labels = words.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(),
+                               [&](const QLabel* label) { return label->isVisible() && label->text().contains(what); });
+        };
+        canvas.add_regions(1);
+        QVERIFY2(next->isVisible() && settings->isVisible() && says("link another"), "one region is not the end");
+        QTest::mouseClick(settings, Qt::LeftButton);
+        QVERIFY(w->selection().now() == Selection{});
+        QCOMPARE(w->focusWidget()->objectName(), QString("stages"));
+        canvas.add_region_here();
+        QVERIFY2(!settings->isVisible(), "there is a step before");
+        w->document().undo_stack().undo();
+        w->document().undo_stack().undo();
+        canvas.add_regions(2);
+        w->document().edit("Rounds", [](Experiment& e) { e.pipeline.stages = 6, e.pipeline.microbatches = 30; });
+        QVERIFY(next->isVisible() && says("Step 3 of 3"));
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        w->document().edit("Skip", [](Experiment& e) { e.pipeline.skip_ratio = 0.67; });
+        QTRY_VERIFY_WITH_TIMEOUT(!w->plans().is_busy(), patient_ms);
+        QVERIFY(!w->plans().outcome()->has_plan && !w->bar().launch_button().isEnabled());
+        QVERIFY2(!next->isVisible() && !canvas.has_next_step(), "what the toolbar does not launch, it does not offer");
+        // Why, whole, with a way to what mends it.
+        w->resize(1024, 700);
+        QTRY_VERIFY(page.figures().text().contains("Show the problem"));
+        const auto said = [&] { return plain(page.figures().text()).replace("<br>", " "); };
+        QTRY_VERIFY2(said().contains("use every stage at most 6 times  <a"), qPrintable(said()));
+        Q_EMIT const_cast<FigureLine&>(page.figures()).linkActivated("problems");
+        QVERIFY(page.problems().isVisible());
+        w->document().undo_stack().undo();
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        QVERIFY(next->isVisible() && w->bar().launch_button().isEnabled());
+        QVERIFY(!page.figures().text().contains("Show the problem"));
+    }
+
     /// Nothing is red before anything is drawn, and every pane without a plan has one sentence and one button.
     void empty_panes_lead_on() {
         auto w = window();

@@ -533,10 +533,10 @@ private Q_SLOTS:
         inspector.show_links({plan, explain_outcome(*plan, {}), false});
         const QString said = words("link_facts");
         for (const QString& part :
-             {QString("To region-2 3 activations, 3 gradients, %1 busy %2")
+             {QString("To region-2 %1, busy %2 3 activations, 3 gradients")
                   .arg(plain(quantity(bytes, "B")), plain(percent(busy_s / plan->timeline.iteration_s))),
-              QString("To region-1 3 activations"), QString("Between node-1 → node-2 6×"),
-              QString("of it, the most of all links"), QString("Microbatches 0, 1, 2")})
+              QString("To region-1"), QString("Between node-1 → node-2 6×"), QString("of it, the most of all links"),
+              QString("Microbatches 0, 1, 2")})
             QVERIFY2(said.contains(part), qPrintable(said + "\n" + part));
         inspector.show_links({plan, nullptr, true});
         auto* facts = inspector.widget()->findChild<QLabel*>("link_facts");

@@ -70,25 +70,38 @@ private Q_SLOTS:
         QTRY_VERIFY(is_named());
     }
 
-    /// What is drawn has half of the height, where lanes do not need it for their names.
-    void the_canvas_has_half_of_the_height() {
+    /// What is drawn has three fifths of the height, where lanes do not need it for their names, and an edge that
+    /// somebody drew stays.
+    void the_canvas_has_most_of_the_height() {
         QTemporaryDir folder;
         MainWindow window(planners_, folder.filePath("record.sqlite").toStdString());
         window.open_template("");
         window.show();
         QVERIFY(QTest::qWaitForWindowExposed(&window));
         auto& page = window.design_page();
-        const auto has_half = [&] {
-            for (const QSize size : {QSize(1280, 800), QSize(1024, 700), QSize(1280, 899)}) {
+        auto* rows = window.findChild<QSplitter*>("design_rows");
+        const auto share = [&] {
+            return static_cast<double>(rows->sizes().front()) / (rows->sizes().front() + rows->sizes().back());
+        };
+        const auto has_most = [&] {
+            for (const QSize size : {QSize(1280, 800), QSize(1024, 700), QSize(1280, 899), QSize(1920, 1080)}) {
                 window.resize(size);
+                QTRY_VERIFY2(share() >= (size.height() > 1000 ? 0.61 : 0.59), qPrintable(QString::number(share())));
                 QTRY_VERIFY2(2 * page.canvas().height() >= page.height(),
                              qPrintable(QString("%1 of %2").arg(page.canvas().height()).arg(page.height())));
             }
         };
-        has_half();
+        has_most();
         page.canvas().add_regions(2);
         QTRY_VERIFY_WITH_TIMEOUT(page.plan_timeline().data() != nullptr && !window.plans().is_busy(), patient_ms);
-        has_half();
+        has_most();
+        rows->setSizes({400, 500});
+        Q_EMIT rows->splitterMoved(400, 1);
+        const int drawn = rows->sizes().back();
+        window.resize(1920, 1000);
+        QTRY_VERIFY(window.height() == 1000 && std::abs(rows->sizes().back() - drawn) <= 2);
+        QTest::qWait(50);  // the rows are fitted after the window has its size
+        QVERIFY2(std::abs(rows->sizes().back() - drawn) <= 2, qPrintable(QString::number(rows->sizes().back())));
     }
 
     void a_new_document_plans_its_reductions() {

@@ -303,6 +303,17 @@ private Q_SLOTS:
         Q_EMIT inspector.widget()->findChild<QLabel*>("to_settings")->linkActivated("experiment:");
         QTRY_VERIFY(w->selection().now() == Selection{});
         QVERIFY(inspector.widget()->findChild<QLineEdit*>("microbatches") != nullptr);
+        // So do the forms of things.
+        QVERIFY(inspector.widget()->findChild<QLabel*>("to_settings") == nullptr);
+        for (const Selection& thing :
+             {Selection{.nodes = {"node-1"}}, Selection{.nodes = {"node-1", "node-2"}},
+              Selection{.regions = {"region-1"}}, Selection{.links = {{"region-1", "region-2"}}}}) {
+            w->selection().select(thing);
+            auto* way = inspector.widget()->findChild<QLabel*>("to_settings");
+            QVERIFY(way != nullptr && way->isVisible());
+            Q_EMIT way->linkActivated("experiment:");
+            QTRY_VERIFY(w->selection().now() == Selection{});
+        }
     }
 
     /// The plan's axis is of one iteration, that of failures of the whole run.

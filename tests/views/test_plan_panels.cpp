@@ -595,6 +595,34 @@ private Q_SLOTS:
         QCOMPARE(w->plans().ready()->score.iteration_seconds, found_s);
     }
 
+    /// Where an edit would find no plan no number stands: a full pipeline, which was the plan, would keep all rules.
+    void what_if_has_no_plan_where_an_edit_has_none() {
+        Experiment e = six_in_two_regions();
+        e.pipeline.stages = 6;
+        e.pipeline.microbatches = 30;
+        const Planner& planner = *planners_.find("skippipe-joint");
+        const std::shared_ptr<const PlanOutcome> plan = make_plan(e, planner, request_for(e));
+        QVERIFY(plan->has_plan);
+        const WhatIfQuestion question = what_if_questions(e, {}).front();
+        const WhatIfSearch by{e, &planner, question, plan, {}};
+        const double most = question.values.back(), half = question.values[question.values.size() - 2];
+        QCOMPARE(value_text(question, most), QString("0.67"));
+        Experiment edited = e;
+        question.set(edited, most);
+        QVERIFY(!make_plan(edited, planner, request_for(edited))->has_plan);
+        QVERIFY2(carry_over(edited, *plan) == nullptr, "it is none of what skips");
+        const WhatIfAnswer in_short = by.in_short(most), in_full = by.in_full(most, {plan->score.iteration_seconds});
+        QVERIFY(in_short.is_planned() && !in_short.has_plan() && !in_short.why.isEmpty());
+        QVERIFY2(in_full.is_whole && in_full.is_planned() && !in_full.has_plan(), "whatever was thought of before");
+        QVERIFY2(in_full.why.contains("no paths of 2 of 6 stages"), qPrintable(in_full.why));
+        const WhatIfAnswer of_half = by.in_short(half);
+        QVERIFY(of_half.has_plan() && by.in_full(half, of_half).has_plan());
+        // Whoever skips nothing goes on from the same plan whatever the ratio.
+        e.pipeline.planner = edited.pipeline.planner = "gpipe";
+        const auto full = make_plan(e, *planners_.find("gpipe"), request_for(e));
+        QVERIFY(carry_over(e, *full) != nullptr);
+    }
+
     /// Whole searches take minutes: whoever works here goes first.
     void what_if_gives_way_while_it_searches_on() {
         const auto gives_way = [] {
@@ -645,6 +673,59 @@ private Q_SLOTS:
         QCOMPARE(curve.place(2).y(), curve.place(0).y());
         curve.show_curve(question, {{74.3, true}, {30, true}, {20, true}});
         QCOMPARE(curve.bottom_s(), 0.0);
+    }
+
+    /// However long its times and values are said, they have room beside the axes.
+    void words_beside_a_curve_are_whole() {
+        WhatIfCurve curve;
+        curve.resize(600, 260);
+        WhatIfQuestion question;
+        question.unit = "B/s";
+        question.values = {15.625e6, 125e6, 1e9};
+        question.now = 1e9;
+        curve.show_curve(question, {{74.0, true}, {73.5, true}, {73.0, true}});
+        const QFontMetrics measured(small_font());
+        const QRectF in = curve.enclosed();
+        QVERIFY(in.left() >= measured.horizontalAdvance(iteration_words(74.0, 74.0)) + size::gap);
+        QVERIFY(curve.width() - in.right() >= measured.horizontalAdvance(value_text(question, 1e9) + ", now") / 2.0);
+        curve.show_curve(question, {{2, true}, {1.5, true}, {1, true}});
+        QVERIFY2(curve.enclosed().left() < in.left(), "short ones leave more of it");
+    }
+
+    /// What may be shorter still is dashed.
+    void a_line_to_a_short_search_is_dashed() {
+        WhatIfCurve curve;
+        curve.resize(500, 220);
+        WhatIfQuestion question;
+        question.values = {0, 1, 2};
+        curve.show_curve(question, {{1, true}, {1, true}, {1, false}});
+        const QImage seen = curve.grab().toImage();
+        const auto paper_on = [&](std::size_t from) {
+            const QPointF a = curve.place(from), b = curve.place(from + 1);
+            int found = 0;
+            for (double x = a.x() + 12; x < b.x() - 12; ++x)
+                found += contrast(seen.pixelColor(QPointF(x, a.y()).toPoint()), theme().accent) > 2 ? 1 : 0;
+            return found;
+        };
+        QCOMPARE(paper_on(0), 0);
+        QVERIFY(paper_on(1) > 10);
+    }
+
+    /// The planner in use is brought into sight by whole rows.
+    void rows_of_planners_are_not_cut() {
+        auto w = window();
+        w->document().start_new(six_in_two_regions());
+        w->resize(1024, 700);
+        auto& page = w->design_page().planners();
+        w->design_page().bottom().setCurrentWidget(&page);
+        w->document().edit("The last", [&](Experiment& e) { e.pipeline.planner = planners_.all().back()->name(); });
+        auto& table = page.table();
+        QTRY_VERIFY_WITH_TIMEOUT(table.verticalScrollBar()->maximum() > 0 && !page.is_busy(), patient_ms);
+        page.start();  // which shows it
+        QTRY_VERIFY_WITH_TIMEOUT(!page.is_busy(), patient_ms);
+        QVERIFY(table.verticalScrollBar()->value() > 0);
+        QCOMPARE(table.rowViewportPosition(table.rowAt(1)), 0);
+        QVERIFY(table.viewport()->rect().contains(table.visualItemRect(table.item(table.rowCount() - 1, 0))));
     }
 
     void a_short_search_is_drawn_hollow() {

@@ -165,6 +165,7 @@ void Inspector::rebuild() {
         show_failure(*s.failure);
     else if (!shown_.startsWith("facts"))
         show_experiment();
+    if (!shown_.startsWith("experiment")) add_way_to_settings();
     column_->addStretch();
     setWidget(content);
     mark_faults();

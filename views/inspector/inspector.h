@@ -103,6 +103,7 @@ private:
     void show_values_in_force(FormRows& form, const std::set<std::string>& ids);
     void show_facts(const Selection& selected);
     void follow_fact(const QString& link);
+    void add_way_to_settings();
     void mark_faults();
     void open_sections_of(const QWidget* field);
     void show_idle_row(FormRows& form, const std::string& id);

@@ -129,7 +129,10 @@ void Inspector::show_facts(const Selection& selected) {
     if (selected.microbatch)
         add(tr("Microbatch %1").arg(*selected.microbatch), "microbatch_facts",
             [this, microbatch = *selected.microbatch] { return planned_microbatch_details(microbatch, iteration_); });
-    if (!shown_.startsWith("facts")) return;
+}
+
+/// Back to what is shown where nothing is selected.
+void Inspector::add_way_to_settings() {
     auto* back = words_label(QStringLiteral("<a href=\"%1\" style=\"color:%2\">%3</a>")
                                  .arg(settings_link, theme().accent.name(), tr("Settings of the experiment")),
                              "");

@@ -86,11 +86,15 @@ QString way_words(const OneWay& way, const PlanOutcome& outcome) {
     if (way.gradients > 0) sent << counted(way.gradients, QObject::tr("gradient"), QObject::tr("gradients"));
     if (way.parts > 0) sent << counted(way.parts, QObject::tr("part of a sum"), QObject::tr("parts of sums"));
     if (sent.isEmpty()) return QObject::tr("nothing");
-    QString words = sent.join(QStringLiteral(", ")) + QStringLiteral(", ") + quantity(way.bytes, "B");
+    // What belongs together is broken off by hand: the column is narrow.
+    const QString line = QStringLiteral("<br>");
+    QString words = quantity(way.bytes, "B");
+    if (outcome.problem.shared_links)
+        words += QObject::tr(", busy %1").arg(percent(way.busy_s / outcome.timeline.iteration_s));
+    words += line + sent.join(QStringLiteral(", "));
     if (!outcome.problem.shared_links) return words;
-    words += QStringLiteral("<br>") + QObject::tr("busy %1").arg(percent(way.busy_s / outcome.timeline.iteration_s));
-    if (way.wait_s <= 0) return words + QObject::tr(", nothing queues for it");
-    words += QObject::tr(", the longest wait %1").arg(duration(way.wait_s));
+    if (way.wait_s <= 0) return words + line + QObject::tr("nothing queues");
+    words += line + QObject::tr("longest wait %1").arg(duration(way.wait_s));
     if (way.waits < 0) return words;
     return words +
            QObject::tr(" of %1").arg(fact_anchor(QStringLiteral("microbatch:%1").arg(static_cast<int>(way.waits)),

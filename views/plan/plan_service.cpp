@@ -177,6 +177,10 @@ std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const Plan
     if (!before.has_plan || before.plan.planner != experiment.pipeline.planner) return nullptr;
     auto plan = renumbered(before.plan, before.problem.node_ids, problem.node_ids);
     if (!plan || !check_structure(problem, *plan).empty()) return nullptr;
+    // A full pipeline meets every skip ratio's rules, but a planner that skips would find none of it.
+    const bool is_as_long = before.problem.path_length == problem.path_length ||
+                            static_cast<int>(plan->paths.front().nodes.size()) == problem.path_length;
+    if (!is_as_long) return nullptr;
     auto outcome = outcome_of(std::move(problem), std::move(*plan), Bounding::left_out);
     return check_plan(outcome->problem, outcome->plan, outcome->timeline).empty() ? outcome : nullptr;
 } catch (const std::exception&) {

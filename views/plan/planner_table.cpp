@@ -6,6 +6,7 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include "core/analysis/pareto.h"
@@ -26,6 +27,34 @@ constexpr int wide_enough_for_bytes = 520, wide_enough_for_plot = 900, least_col
 constexpr int in_work = Qt::UserRole;  ///< a state's role: its planner waits or is at it
 
 enum TableColumn { planner_column, iteration_column, gap_column, idle_column, bytes_column, price_column, note_column };
+
+/// At rest the head cuts no row: the last ones may leave some room below them.
+class WholeRows : public QTableWidget {
+public:
+    using QTableWidget::QTableWidget;
+    void show_row(int row) {
+        scrollTo(model()->index(row, 0));
+        verticalScrollBar()->setValue(top_of_row_from(verticalScrollBar()->value()));
+    }
+
+protected:
+    void updateGeometries() override {
+        QTableWidget::updateGeometries();
+        auto& bar = *verticalScrollBar();
+        if (rowCount() == 0 || bar.maximum() == 0) return;
+        bar.setMaximum(top_of_row_from(bar.maximum()));
+        bar.setSingleStep(rowHeight(0));
+        bar.setValue(top_of_row_from(bar.value()));
+    }
+
+private:
+    /// The first one that begins there or below.
+    int top_of_row_from(int place) const {
+        for (int row = 0; row < rowCount(); ++row)
+            if (const int top = verticalHeader()->sectionPosition(row); top >= place) return top;
+        return place;
+    }
+};
 
 /// What these plans depend on: the planner that is chosen is none of it.
 Experiment planned_key(const Experiment& e) {
@@ -63,7 +92,7 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     : QWidget(parent),
       document_(document),
       planners_(planners),
-      table_(new QTableWidget(0, 7)),
+      table_(new WholeRows(0, 7)),
       plot_(new PricePlot),
       button_(new QPushButton),
       plot_button_(new QPushButton(tr("Plot"))),
@@ -86,7 +115,8 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table_->horizontalHeader()->setSectionResizeMode(note_column, QHeaderView::Stretch);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-    wrap_rows(*table_);  // why a planner has no plan is read whole
+    wrap_rows(*table_);                                                // why a planner has no plan is read whole
+    table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);  // by items the last row would cut another
     button_->setObjectName("plan_all");
     plot_button_->setObjectName("price_plot_button");
     plot_button_->setCheckable(true);
@@ -245,7 +275,7 @@ void PlannerTable::show_used() {
     const auto& used = document_.experiment().pipeline.planner;
     for (int row = 0; row < table_->rowCount(); ++row)
         if (const auto* item = table_->item(row, planner_column); item->data(Qt::UserRole).toString() == used.c_str())
-            table_->scrollToItem(item);
+            static_cast<WholeRows*>(table_)->show_row(row);
 }
 
 /// The row of the plan that is there already; false: there is none.

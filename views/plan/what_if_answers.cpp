@@ -14,16 +14,14 @@ double seconds_of(const PlanOutcome& outcome) {
     return outcome.has_plan && outcome.score.violations.empty() ? outcome.score.iteration_seconds : 0;
 }
 
-/// The shorter of two, where there are both; else why there is none.
-WhatIfAnswer answer_of(double before_s, const PlanOutcome& outcome, bool is_whole) {
-    const double now_s = seconds_of(outcome);
-    const double seconds = before_s > 0 && now_s > 0 ? std::min(before_s, now_s) : std::max(before_s, now_s);
-    const std::string why = seconds > 0                         ? std::string{}
-                            : !outcome.faults.empty()           ? outcome.faults.front().what
-                            : !outcome.score.violations.empty() ? outcome.score.violations.front()
-                                                                : std::string{};
-    return {seconds, is_whole, QString::fromStdString(why)};
+QString why_none(const PlanOutcome& outcome) {
+    return QString::fromStdString(!outcome.faults.empty()             ? outcome.faults.front().what
+                                  : !outcome.score.violations.empty() ? outcome.score.violations.front()
+                                                                      : std::string{});
 }
+
+/// The shorter of two, of which 0 is none.
+double shorter(double a_s, double b_s) { return a_s > 0 && b_s > 0 ? std::min(a_s, b_s) : std::max(a_s, b_s); }
 
 Experiment with(const WhatIfSearch& search, double value) {
     Experiment other = search.experiment;
@@ -42,7 +40,9 @@ WhatIfAnswer WhatIfSearch::in_short(double value) const {
     request.steps = short_steps;
     request.stop = stop;
     if (found > 0 && planner->goes_on()) request.warm_start = &kept->plan;
-    return answer_of(found, *make_plan(other, *planner, request, Bounding::left_out), false);
+    const auto best = make_plan(other, *planner, request, Bounding::left_out);
+    const double seconds = shorter(found, seconds_of(*best));
+    return {seconds, false, seconds > 0 ? QString{} : why_none(*best)};
 }
 
 WhatIfAnswer WhatIfSearch::in_full(double value, const WhatIfAnswer& before) const {
@@ -51,7 +51,10 @@ WhatIfAnswer WhatIfSearch::in_full(double value, const WhatIfAnswer& before) con
     request.stop = stop;
     const auto kept = plan && planner->goes_on() ? carry_over(other, *plan) : nullptr;
     const auto best = settled_plan(other, *planner, request, kept.get(), Bounding::left_out);
-    return answer_of(before.seconds, *best, true);
+    const double found = seconds_of(*best);
+    // An edit would have no plan then, whatever was thought of before.
+    if (found <= 0) return {0, true, why_none(*best)};
+    return {shorter(before.seconds, found), true, {}};
 }
 
 }  // namespace skippipe

@@ -29,7 +29,8 @@ struct WhatIfSearch {
 
     /// By a short search, which takes milliseconds; at the present value the plan that is shown.
     WhatIfAnswer in_short(double value) const;
-    /// By what an edit would search, and never longer than `before`. Nothing where it was stopped.
+    /// By what an edit would search, and never longer than `before`: no plan where an edit would have none. Nothing
+    /// where it was stopped.
     WhatIfAnswer in_full(double value, const WhatIfAnswer& before) const;
 };
 

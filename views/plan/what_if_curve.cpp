@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -14,9 +15,10 @@
 namespace skippipe {
 namespace {
 
-constexpr int left_room = 72, bottom_room = 42, top_room = 34;
+constexpr int bottom_room = 42, top_room = 38, least_left_room = 44;
 constexpr int gap_room = 34, above_gaps = 12;  ///< of the row of values without a plan, and between it and the axis
 constexpr double point_radius = 4;
+constexpr double words_high = 14, beside_point = 7;  ///< pixels of a time, and between it and its point's middle
 constexpr double pale_opacity = 0.4;
 constexpr double tick_room = 44;    ///< pixels between ticks, at least
 constexpr double by_clock = 59.95;  ///< seconds from which times are told in minutes
@@ -60,6 +62,7 @@ void WhatIfCurve::show_curve(const WhatIfQuestion& question, const std::vector<W
         least_s_ = least_s_ > 0 ? std::min(least_s_, answer.seconds) : answer.seconds;
         most_s_ = std::max(most_s_, answer.seconds);
     }
+    measure();
 }
 
 void WhatIfCurve::choose(int index) {
@@ -69,8 +72,38 @@ void WhatIfCurve::choose(int index) {
     Q_EMIT chosen_changed(index);
 }
 
+double WhatIfCurve::frame_high() const { return height() - top_room - bottom_room - gaps_high(); }
+
 QRectF WhatIfCurve::frame() const {
-    return QRectF(rect()).adjusted(left_room, top_room, -size::wide_gap, -bottom_room - gaps_high());
+    return QRectF(rect()).adjusted(left_, top_room, -right_, -bottom_room - gaps_high());
+}
+
+/// The frame leaves as much room as the words at its edges want.
+void WhatIfCurve::measure() {
+    const QFontMetrics measured(small_font());
+    left_ = least_left_room;
+    right_ = size::wide_gap;
+    const auto wants_left = [&](const QString& words) {
+        left_ = std::max(left_, measured.horizontalAdvance(words) + 2 * size::gap);
+    };
+    for (const double at : ticks_s()) wants_left(tick_words(at));
+    if (gaps_high() > 0) wants_left(no_plan_words());
+    if (!question_.values.empty())
+        right_ =
+            std::max(right_, measured.horizontalAdvance(words_of_value(question_.values.size() - 1)) / 2 + size::gap);
+}
+
+void WhatIfCurve::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    measure();
+}
+
+QString WhatIfCurve::no_plan_words() const { return tr("no plan"); }
+
+/// The present value is told from the others.
+QString WhatIfCurve::words_of_value(std::size_t value) const {
+    const QString words = value_text(question_, question_.values[value]);
+    return question_.values[value] == question_.now ? tr("%1, now").arg(words) : words;
 }
 
 /// A value without a plan has no time: it stands in a row of its own.
@@ -108,7 +141,7 @@ double WhatIfCurve::bottom_s() const {
 }
 
 double WhatIfCurve::step_s() const {
-    const double ticks = std::max(1.0, std::floor(frame().height() / tick_room));
+    const double ticks = std::max(1.0, std::floor(frame_high() / tick_room));
     if (most_s_ <= 0) return 0;
     return most_s_ < by_clock ? nice_step_beside(range_s() / ticks, most_s_) : clock_step(range_s() / ticks);
 }
@@ -138,25 +171,43 @@ QPointF WhatIfCurve::place(std::size_t value) const {
 
 /// Whether a box lies on the words of the axis of times.
 bool WhatIfCurve::covers_times(const QRectF& box) const {
-    constexpr double words_high = 14;
-    if (box.left() >= left_room - size::gap) return false;
+    if (box.left() >= frame().left() - size::gap) return false;
     const auto ticks = ticks_s();
     return std::any_of(ticks.begin(), ticks.end(),
                        [&](double at) { return std::abs(box.center().y() - y_of(at)) < words_high; });
 }
 
-/// Of small words about a place, moved into the frame.
-QRectF WhatIfCurve::box_beside(QPointF middle, double words_wide) const {
-    QRectF box(0, 0, words_wide + 2, 14);
-    box.moveCenter(middle);
-    if (box.right() > width() - 2) box.moveRight(width() - 2);
-    if (box.top() < frame().top() - 6) box.moveTop(middle.y() + 22);  // below what it is about
-    if (covers_times(box)) {
-        constexpr double apart = 16;
-        const bool is_level = answers_.size() > 1 && std::abs(place(1).y() - place(0).y()) < apart;
-        is_level ? box.moveTop(middle.y() + 22) : box.moveLeft(left_room - size::gap + 2);
+/// Whether the line, or a point of it, runs through a box.
+bool WhatIfCurve::covers_line(const QRectF& box) const {
+    const QLineF edges[] = {{box.topLeft(), box.topRight()},
+                            {box.bottomLeft(), box.bottomRight()},
+                            {box.topLeft(), box.bottomLeft()},
+                            {box.topRight(), box.bottomRight()}};
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+        if (!answers_[i].has_plan()) continue;
+        if (box.contains(place(i))) return true;
+        if (i + 1 == answers_.size() || !answers_[i + 1].has_plan()) continue;
+        const QLineF part(place(i), place(i + 1));
+        if (std::any_of(std::begin(edges), std::end(edges), [&](const QLineF& edge) {
+                return part.intersects(edge, nullptr) == QLineF::BoundedIntersection;
+            }))
+            return true;
     }
-    return box;
+    return false;
+}
+
+/// Of small words above, below or beside a point, where they cover neither the line nor an axis' words.
+std::optional<QRectF> WhatIfCurve::box_beside(QPointF point, double words_wide) const {
+    const double away = beside_point + words_high / 2, aside = beside_point + words_wide / 2;
+    const QPointF ways[] = {{0, -away},      {0, away},      {aside, -away}, {aside, away},
+                            {-aside, -away}, {-aside, away}, {aside, 0},     {-aside, 0}};
+    const QRectF free(2, top_room - words_high - beside_point, width() - 4, frame_high() + words_high + beside_point);
+    for (const QPointF way : ways) {
+        QRectF box(0, 0, words_wide + 2, words_high);
+        box.moveCenter(point + way);
+        if (free.contains(box) && !covers_times(box) && !covers_line(box)) return box;
+    }
+    return std::nullopt;
 }
 
 /// Times beside their points, as many as have room: what is chosen and what is now first, then the ends.
@@ -172,12 +223,13 @@ void WhatIfCurve::draw_words(QPainter& painter) const {
     for (const std::size_t i : order) {
         if (i >= answers_.size() || !answers_[i].has_plan()) continue;
         const QString words = bounded_by(answers_[i], iteration_words(answers_[i].seconds, most_s_));
-        const QRectF box = box_beside(place(i) - QPointF(0, 17), painter.fontMetrics().horizontalAdvance(words));
-        if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(box); }))
+        const auto box = box_beside(place(i), painter.fontMetrics().horizontalAdvance(words));
+        if (!box ||
+            std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(*box); }))
             continue;
-        taken.push_back(box.adjusted(-2, 0, 2, 0));
-        painter.fillRect(box, theme().surface);  // lines run below
-        painter.drawText(box, Qt::AlignCenter, words);
+        taken.push_back(box->adjusted(-2, 0, 2, 0));
+        painter.fillRect(*box, theme().surface);  // the axis' lines run below
+        painter.drawText(*box, Qt::AlignCenter, words);
     }
 }
 
@@ -211,7 +263,7 @@ void WhatIfCurve::draw_times(QPainter& painter) const {
         painter.setPen(QPen(t.line, 1));
         painter.drawLine(QPointF(in.left(), y_of(at)), QPointF(in.right(), y_of(at)));
         painter.setPen(t.text_2);
-        painter.drawText(QRectF(0, y_of(at) - 10, left_room - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
+        painter.drawText(QRectF(0, y_of(at) - 10, in.left() - size::gap, 20), Qt::AlignRight | Qt::AlignVCenter,
                          tick_words(at));
     }
     painter.setPen(t.text_2);
@@ -228,17 +280,23 @@ void WhatIfCurve::draw_times(QPainter& painter) const {
     painter.drawPolyline(broken);
 }
 
-/// The axis of values: its ends always, between them as many as have room.
+/// The axis of values: what is now and its ends always, between them as many as have room.
 void WhatIfCurve::draw_values(QPainter& painter) const {
     const QRectF in = frame();
     painter.setPen(theme().text_2);
     const double top = in.bottom() + gaps_high();
     painter.drawText(QRectF(in.left(), top + 22, in.width(), 16), Qt::AlignCenter, question_.words);
-    std::vector<std::size_t> places{0, question_.values.size() - 1};
-    for (std::size_t i = 1; i + 1 < question_.values.size(); ++i) places.push_back(i);
+    std::vector<std::size_t> places;
+    if (const auto now = std::find(question_.values.begin(), question_.values.end(), question_.now);
+        now != question_.values.end())
+        places.push_back(static_cast<std::size_t>(now - question_.values.begin()));
+    for (const std::size_t end : {std::size_t{0}, question_.values.size() - 1})
+        if (places.empty() || places.front() != end) places.push_back(end);
+    for (std::size_t i = 1; i + 1 < question_.values.size(); ++i)
+        if (i != places.front()) places.push_back(i);
     std::vector<QRectF> taken;
     for (const std::size_t i : places) {
-        const QString words = value_text(question_, question_.values[i]);
+        const QString words = words_of_value(i);
         const double half = painter.fontMetrics().horizontalAdvance(words) / 2.0;
         const double x = std::clamp(x_of(question_.values[i]), half, std::max(half, width() - half - 2));
         const QRectF box(x - half, top + 4, 2 * half + 1, 18);
@@ -255,33 +313,26 @@ void WhatIfCurve::draw_now(QPainter& painter) const {
     const QRectF in = frame();
     const double x = x_of(question_.now);
     painter.setPen(QPen(theme().text_2, 1, Qt::DashLine));
-    painter.drawLine(QPointF(x, in.top()), QPointF(x, in.bottom()));
-    const QString words = tr("now");
-    const double wide = painter.fontMetrics().horizontalAdvance(words) + 4;
-    painter.drawText(QRectF(x + 4 + wide > width() ? x - 4 - wide : x + 4, in.top() - 2, wide, 16), Qt::AlignLeft,
-                     words);
+    painter.drawLine(QPointF(x, in.top()), QPointF(x, in.bottom() + gaps_high()));
 }
 
 void WhatIfCurve::draw_gaps(QPainter& painter) const {
     if (gaps_high() == 0) return;
-    const QRectF row(0, frame().bottom() + above_gaps, width(), gaps_high() - above_gaps);
-    painter.fillRect(row.adjusted(left_room, 0, -size::wide_gap, 0), theme().surface_2);
+    const QRectF in = frame(), row(in.left(), in.bottom() + above_gaps, in.width(), gaps_high() - above_gaps);
+    painter.fillRect(row, theme().surface_2);
     painter.setPen(theme().text_2);
-    painter.drawText(row.adjusted(0, 0, left_room - size::gap - width(), 0), Qt::AlignRight | Qt::AlignVCenter,
-                     tr("no plan"));
+    painter.drawText(QRectF(0, row.top(), in.left() - size::gap, row.height()), Qt::AlignRight | Qt::AlignVCenter,
+                     no_plan_words());
 }
 
-/// Broken where there is no plan.
+/// Broken where there is no plan, dashed where it leads to what may be shorter still.
 void WhatIfCurve::draw_line(QPainter& painter) const {
-    painter.setPen(QPen(theme().accent, 2));
-    QPolygonF line;
-    for (std::size_t i = 0; i <= answers_.size(); ++i) {
-        if (i < answers_.size() && answers_[i].has_plan()) {
-            line << place(i);
-        } else {
-            painter.drawPolyline(line);
-            line.clear();
-        }
+    for (std::size_t i = 0; i + 1 < answers_.size(); ++i) {
+        const auto &from = answers_[i], &to = answers_[i + 1];
+        if (!from.has_plan() || !to.has_plan()) continue;
+        const bool is_settled = from.is_whole && to.is_whole;
+        painter.setPen(QPen(theme().accent, is_settled ? 2 : 1.5, is_settled ? Qt::SolidLine : Qt::DashLine));
+        painter.drawLine(place(i), place(i + 1));
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
 #include <vector>
 
 #include <QWidget>
@@ -12,8 +13,8 @@ namespace skippipe {
 QString iteration_words(double seconds, double most_s);
 
 /// The iteration time over the values of one quantity: a line through what was planned, the present value and the
-/// chosen one marked, hollow and "at most" where only a short search has been made. A click, or Left and Right, choose
-/// a value.
+/// chosen one marked, hollow, dashed and "at most" where only a short search has been made. A click, or Left and Right,
+/// choose a value.
 class WhatIfCurve : public QWidget {
     Q_OBJECT
 public:
@@ -29,6 +30,8 @@ public:
     double bottom_s() const;
     /// Where the point of a value stands.
     QPointF place(std::size_t value) const;
+    /// What of the widget the axes enclose: all their words stand whole beside it.
+    QRectF enclosed() const { return frame(); }
     QSize sizeHint() const override { return {320, 140}; }
 
 Q_SIGNALS:
@@ -36,12 +39,17 @@ Q_SIGNALS:
 
 protected:
     void paintEvent(QPaintEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
     void mousePressEvent(QMouseEvent*) override;
     void mouseMoveEvent(QMouseEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
 
 private:
+    void measure();
     QRectF frame() const;
+    double frame_high() const;
+    QString no_plan_words() const;
+    QString words_of_value(std::size_t value) const;
     double x_of(double value) const;
     double y_of(double seconds) const;
     double top_s() const;
@@ -58,12 +66,14 @@ private:
     void draw_point(QPainter& painter, std::size_t i) const;
     void draw_words(QPainter& painter) const;
     bool covers_times(const QRectF& box) const;
-    QRectF box_beside(QPointF middle, double words_wide) const;
+    bool covers_line(const QRectF& box) const;
+    std::optional<QRectF> box_beside(QPointF point, double words_wide) const;
     void choose_at(double x);
 
     WhatIfQuestion question_;
     std::vector<WhatIfAnswer> answers_;
     double least_s_ = 0, most_s_ = 0;
+    int left_ = 0, right_ = 0;  ///< pixels beside the frame
     int chosen_ = -1;
     bool is_pale_ = false;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <QEvent>
 #include <QGridLayout>
@@ -54,8 +55,12 @@ NextStep next_step(const Experiment& experiment) {
             {}};
 }
 
-NextStep last_step() {
-    return {QObject::tr("Step 3 of 3: check the stages and the skip ratio at the right, then launch"),
+NextStep last_step(const Experiment& experiment) {
+    const auto& t = experiment.topology;
+    const bool is_alone = t.regions.size() == 1 && t.hop_matrix_s.empty();
+    return {is_alone ? QObject::tr("One region is enough for a plan: link another, from the ring beside its name, or "
+                                   "check the settings and launch")
+                     : QObject::tr("Step 3 of 3: check the stages and the skip ratio, then launch"),
             QObject::tr("Launch"),
             NextStep::Does::launches,
             {}};
@@ -66,6 +71,7 @@ FirstSteps::FirstSteps(QWidget& canvas)
       canvas_(canvas),
       next_words_(new QLabel),
       next_button_(new QPushButton(tr("Add a node"))),
+      settings_(new QPushButton(tr("Settings"))),
       close_(new QToolButton),
       broken_heading_(words_label({}, "heading")),
       broken_words_(words_label({}, "secondary")),
@@ -86,11 +92,11 @@ QWidget* FirstSteps::make_steps() const {
         void (FirstSteps::*wanted)();
     };
     const Step steps[] = {
-        {tr("Add a region"), tr("of three nodes; or N for a node, R for a region, or drag hardware in"),
+        {tr("Add a region of three"), tr("nodes; or N for a node, R for an empty region, or drag hardware in"),
          &FirstSteps::region_wanted},
         {tr("Link two regions"), tr("adds those that are missing; or drag from the ring beside a region's name"),
          &FirstSteps::linked_regions_wanted},
-        {tr("Check the stages"), tr("and the skip ratio, at the right; the plan below follows, then Launch"),
+        {tr("Check the settings"), tr("stages and skip ratio, at the right; the plan below follows, then Launch"),
          &FirstSteps::settings_wanted}};
     auto* all = new QWidget;
     auto* rows = new QGridLayout(all);
@@ -133,6 +139,10 @@ QWidget* FirstSteps::make_next() {
     close_->setToolTip(tr("No more steps for this experiment"));
     close_->setAccessibleName(tr("No more steps"));
     connect(close_, &QToolButton::clicked, this, &FirstSteps::ended);
+    settings_->setObjectName("show_settings");
+    settings_->setToolTip(tr("Shows the stages and the skip ratio at the right, whatever is selected"));
+    connect(settings_, &QPushButton::clicked, this, &FirstSteps::settings_wanted);
+    row->addWidget(settings_);
     row->addWidget(next_button_);
     row->addWidget(close_);
     connect(next_button_, &QPushButton::clicked, this, &FirstSteps::do_next);
@@ -190,6 +200,10 @@ void FirstSteps::begin(const Document& document) {
     follow(document);
 }
 
+void FirstSteps::set_can_launch(bool can, const Document& document) {
+    if (std::exchange(can_launch_, can) != can) follow(document);
+}
+
 void FirstSteps::end() {
     has_steps_ = false;
     next_->hide();
@@ -205,7 +219,9 @@ void FirstSteps::follow(const Document& document) {
     const auto& t = document.experiment().topology;
     const bool is_empty = t.nodes.empty() && t.regions.empty(), is_broken = is_empty && document.file_has_faults();
     now_ = has_steps_ ? next_step(document.experiment()) : NextStep{};
-    if (has_steps_ && !is_empty && now_.words.isEmpty() && !has_errors(document.faults())) now_ = last_step();
+    // What cannot be launched has its reason elsewhere, with what mends it.
+    if (has_steps_ && !is_empty && now_.words.isEmpty() && can_launch_ && !has_errors(document.faults()))
+        now_ = last_step(document.experiment());
     steps_->setVisible(is_empty && !is_broken);
     broken_->setVisible(is_broken);
     if (is_broken) show_broken(document);
@@ -214,6 +230,7 @@ void FirstSteps::follow(const Document& document) {
     if (has_next) {
         next_words_->setText(now_.words);
         next_button_->setText(now_.button);
+        settings_->setVisible(now_.does == NextStep::Does::launches);
     }
     setVisible(is_empty || has_next);
     place();
@@ -236,7 +253,8 @@ void FirstSteps::place() {
     if (isHidden()) return;
     layout()->activate();
     const int line = QFontMetrics(next_words_->font()).horizontalAdvance(next_words_->text()) +
-                     next_button_->sizeHint().width() + close_->sizeHint().width() + 4 * size::gap;
+                     next_button_->sizeHint().width() + close_->sizeHint().width() + 4 * size::gap +
+                     (settings_->isVisibleTo(this) ? settings_->sizeHint().width() + size::gap : 0);
     const bool is_next = next_->isVisibleTo(this);
     const int wide = std::min(is_next ? line : most_wide, canvas_.width() - 2 * size::gap);
     const int high = layout()->hasHeightForWidth() ? layout()->heightForWidth(wide) : sizeHint().height();

@@ -21,8 +21,8 @@ struct NextStep {
     std::string region;           ///< that is filled
 };
 NextStep next_step(const Experiment& experiment);
-/// The last one, of what can be planned.
-NextStep last_step();
+/// The last one, of what can be launched.
+NextStep last_step(const Experiment& experiment);
 
 /// What an empty canvas shows: three steps to a first plan, each a button that does it with what it needs before; then,
 /// at the lower edge, the next one alone. Of a file of which nothing can be drawn: what is wrong with it, and what to
@@ -34,6 +34,8 @@ public:
     void follow(const Document& document);
     /// Another document: one that begins empty has steps until its run begins, one that is opened has none.
     void begin(const Document& document);
+    /// Whether the window would launch it: the last step is offered only then.
+    void set_can_launch(bool can, const Document& document);
     /// They were done, or are not wanted.
     void end();
     /// Pixels at the canvas's lower edge that the next step takes.
@@ -65,8 +67,10 @@ private:
     QWidget& canvas_;
     QLabel* next_words_;
     QPushButton* next_button_;
+    QPushButton* settings_;  ///< beside the last step
     QToolButton* close_;
     bool has_steps_ = false;  ///< of a document that began empty
+    bool can_launch_ = true;
     NextStep now_;
     QLabel *broken_heading_, *broken_words_;
     QWidget *steps_, *next_, *broken_;

@@ -255,8 +255,10 @@ QVariant NodeItem::itemChange(GraphicsItemChange change, const QVariant& value) 
 LinkLook link_look(double width, double presence) {
     const Theme& t = theme();
     const double strength = thin_strength + (1 - thin_strength) * (width - 1) / (widest_link - 1);
-    const QColor colour = presence > 0.4 ? mix(t.line, t.text_2, strength * presence)
-                                         : mix(t.surface, mix(t.line, t.text_2, 0.3 * strength), 2.5 * presence);
+    constexpr double few = 0.4, palest = 0.4;  // of thousands each is still told from the ground
+    const QColor colour = mix(t.line, t.text_2, strength * std::max(few, presence));
+    if (presence < few)
+        return {mix(t.surface, colour, palest + (1 - palest) * presence / few), 1 + (width - 1) * presence};
     return {colour, 1 + (width - 1) * presence};
 }
 

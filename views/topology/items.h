@@ -177,6 +177,7 @@ public:
     /// Folded it is one disc of that radius in pixels whatever the zoom, with its nodes' number and stages; they are
     /// hidden. True where something changes.
     bool fold(bool folded, double zoom, double radius_px);
+    void settle_depth();
     bool is_folded() const { return folded_; }
     /// What a pixel is in the scene's units, as last told.
     double pixel() const { return pixel_; }
@@ -228,7 +229,11 @@ public:
     bool is_below() const { return below_; }
     /// Whether it stands there without covering others; of a folded region it is hidden else, but for one that is
     /// selected or below the mouse.
-    void set_has_room(bool has) { has_room_ = has; }
+    /// What it covers all the same lies below it: words are read whole or not at all.
+    void set_has_room(bool has, bool covers) {
+        has_room_ = has;
+        setZValue(covers ? above_nodes : below_nodes);
+    }
     bool is_shown() const;
     /// Where the words are, in scene coordinates, at full size.
     QRectF words_box() const;
@@ -238,6 +243,7 @@ public:
     QRectF words_and_handle_box(double zoom) const;
 
 private:
+    static constexpr double below_nodes = 1.7, above_nodes = 2.1;  ///< above what flows both
     QRectF band() const;
     QRectF words(double scale) const;
     double scale(double zoom) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include <QGraphicsScene>
 #include <QGraphicsView>
@@ -17,7 +18,19 @@ namespace skippipe {
 namespace {
 constexpr double words_room = 320, words_height = 240;  // beside a line, where words are magnified most
 constexpr double least_words_zoom = 0.4;
-constexpr double least_seen = 1.6;  ///< times what the words hide of a line, at which it is still seen
+constexpr double least_leader = 10;  ///< pixels from words to their line, below which they stand on it as it is
+constexpr double least_seen = 1.6;   ///< times what the words hide of a line, at which it is still seen
+
+/// The middle of a box of that size, moved to the side by less than half of it where that brings it into sight: it
+/// stays on what it was in the middle of.
+QPointF moved_within(QPointF middle, QSizeF size, const std::optional<QRectF>& seen) {
+    constexpr double edge = 2, most_moved = 0.4;
+    if (!seen) return middle;
+    const double half = size.width() / 2 + edge, most = most_moved * size.width();
+    const double left = seen->left() + half - middle.x(), right = middle.x() - (seen->right() - half);
+    const double moved = left > 0 ? left : right > 0 ? -right : 0;
+    return std::abs(moved) <= most ? middle + QPointF(moved, 0) : middle;
+}
 }  // namespace
 
 double link_width(double bandwidth_bytes_per_s, const BandwidthRange& among) {
@@ -82,21 +95,24 @@ void LinkWordsItem::show_links(std::vector<const LinkItem*> links) {
 }
 
 /// On the line, where that is seen on both sides, or beside it, near its middle, where it covers the least of nodes and
-/// of names.
+/// of names; on a line that is near the edge of the view not in its own middle.
 QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
     const double scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
     const QRectF words = QFontMetrics(small_font()).boundingRect(QRect(), Qt::AlignCenter, words_of(link));
     const QSizeF size = words.adjusted(-5, -2, 5, 2).size() * scale;
     const QLineF& line = link.line();
     std::vector<QPointF> places;
-    constexpr double shares[] = {0.5, 0.4, 0.6, 0.3, 0.7};
+    constexpr double shares[] = {0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8};
+    std::optional<QRectF> seen;
+    if (const auto views = scene()->views(); !views.isEmpty())
+        seen = views.front()->mapToScene(views.front()->viewport()->rect()).boundingRect();
     const bool has_badge = link.fault_level > 0 || link.fails;  // in the middle
     const QPointF along = line.length() > 0 ? (line.p2() - line.p1()) / line.length() : QPointF(1, 0);
     const double hidden = std::min(size.width() / std::max(std::abs(along.x()), 1e-9),
                                    size.height() / std::max(std::abs(along.y()), 1e-9));
     if (line.length() >= least_seen * hidden || line.length() == 0)
         for (const double share : shares)
-            places.push_back(line.pointAt(share) + QPointF(0, has_badge ? 20 * scale : 0));
+            places.push_back(moved_within(line.pointAt(share) + QPointF(0, has_badge ? 20 * scale : 0), size, seen));
     if (line.length() > 0) {
         const QPointF across(-along.y(), along.x());
         const double away = std::abs(across.x()) * size.width() / 2 + std::abs(across.y()) * size.height() / 2 + 6;
@@ -111,14 +127,29 @@ QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
         return box;
     };
     // Where it is in sight, if anywhere.
-    if (const auto views = scene()->views(); !views.isEmpty()) {
-        const QRectF seen = views.front()->mapToScene(views.front()->viewport()->rect()).boundingRect();
+    if (seen) {
         std::vector<QPointF> in_sight;
         std::copy_if(places.begin(), places.end(), std::back_inserter(in_sight),
-                     [&](QPointF place) { return seen.contains(around(place)); });
+                     [&](QPointF place) { return seen->contains(around(place)); });
         if (!in_sight.empty()) places = std::move(in_sight);
     }
     return around(quietest_place(*scene(), places, size, zoom));
+}
+
+QLineF LinkWordsItem::leader_of(const QLineF& line, const QRectF& box) {
+    const auto nearest = [](const QRectF& in, QPointF to) {
+        return QPointF(std::clamp(to.x(), in.left(), in.right()), std::clamp(to.y(), in.top(), in.bottom()));
+    };
+    const double squared = QPointF::dotProduct(line.p2() - line.p1(), line.p2() - line.p1());
+    if (squared <= 0) return {};
+    QLineF shortest;
+    const int steps = std::max(40, static_cast<int>(line.length() / 4));  // less than words are high apart
+    for (int i = 0; i <= steps; ++i) {
+        const QPointF on = line.pointAt(static_cast<double>(i) / steps);
+        const QLineF way(nearest(box, on), on);
+        if (i == 0 || way.length() < shortest.length()) shortest = way;
+    }
+    return shortest;
 }
 
 QString LinkWordsItem::words_of(const LinkItem& link) {
@@ -131,6 +162,10 @@ void LinkWordsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QW
     const double zoom = painter->worldTransform().m11(), scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
     for (const auto* link : links_) {
         const QRectF there = box_of(*link, zoom);
+        if (const QLineF leader = leader_of(link->line(), there); leader.length() > least_leader * scale) {
+            painter->setPen(screen_pen(*painter, link->isSelected() ? t.accent : t.text_2, 1));
+            painter->drawLine(leader);
+        }
         painter->save();
         painter->translate(there.center());
         painter->scale(scale, scale);

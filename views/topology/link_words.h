@@ -43,6 +43,8 @@ public:
     const std::vector<const LinkItem*>& links() const { return links_; }
     /// What the words of one of them take of the scene, where the canvas is magnified by `zoom`.
     QRectF box_of(const LinkItem& link, double zoom) const;
+    /// From words that stand there to the nearest place of their line.
+    static QLineF leader_of(const QLineF& line, const QRectF& box);
     static QString words_of(const LinkItem& link);
 
 private:

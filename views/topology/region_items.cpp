@@ -144,13 +144,20 @@ bool RegionItem::fold(bool folded, double zoom, double radius_px) {
     pixel_ = pixel;
     radius_px_ = radius_px;
     area_.clear();
-    setZValue(folded ? 2 : -2);  // as its nodes
+    settle_depth();
     for (auto* node : nodes) {
         node->setVisible(!folded);
         for (auto* link : node->links) link->follow_ends();
     }
     follow_nodes();
     return true;
+}
+
+/// Folded as its nodes are, and with a share of the critical path above names that cover others.
+void RegionItem::settle_depth() {
+    const bool is_critical =
+        std::any_of(nodes.begin(), nodes.end(), [](const auto* node) { return node->critical_share > 0; });
+    setZValue(!folded_ ? -2 : is_critical ? 2.2 : 2);
 }
 
 /// A ring of the nodes' stages round their number, which is no stage's.
@@ -217,12 +224,13 @@ void RegionItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidg
     painter->setPen(isSelected() || link_target ? QPen(t.accent, 2)
                     : fault_level > 0           ? QPen(fault_level == 2 ? t.bad : t.warning, 1.5)
                                                 : QPen(t.surface, 2));  // those that lie on each other stay two
-    painter->setBrush(region_ground());
+    constexpr double aimed_at = 0.25;
+    painter->setBrush(link_target ? mix(region_ground(), t.accent, aimed_at) : region_ground());
     painter->drawPath(area_);
 }
 
 RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region), has_handle_(has_handle) {
-    setZValue(1.7);  // above what flows, below nodes
+    setZValue(below_nodes);
     setAcceptedMouseButtons(Qt::NoButton);
 }
 

@@ -402,7 +402,7 @@ QRectF TopologyScene::things_box() const {
 QRectF TopologyScene::names_box(double zoom) const {
     QRectF box;
     for (const auto& [id, item] : regions_)
-        if (item->label != nullptr && !item->is_folded()) box |= item->label->words_and_handle_box(zoom);
+        if (item->label != nullptr && item->label->is_shown()) box |= item->label->words_and_handle_box(zoom);
     return box;
 }
 

@@ -93,7 +93,6 @@ public:
     void toggle_folded(const std::set<std::string>& regions);
     /// Whether a region is folded by hand.
     bool is_folded(const std::string& region) const { return folded_.contains(region); }
-    bool has_folded() const;
     /// The canvas is magnified by so much; far out all regions of several nodes are folded.
     void follow_zoom(double zoom);
     bool is_dragging() const { return dragging_; }

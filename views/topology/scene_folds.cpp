@@ -26,10 +26,6 @@ void TopologyScene::toggle_folded(const std::set<std::string>& regions) {
     show_folded();
 }
 
-bool TopologyScene::has_folded() const {
-    return std::any_of(regions_.begin(), regions_.end(), [](const auto& region) { return region.second->is_folded(); });
-}
-
 void TopologyScene::follow_zoom(double zoom) {
     if (zoom == zoom_) return;
     const double before = text_scale(zoom_);

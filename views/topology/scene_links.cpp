@@ -181,6 +181,7 @@ void TopologyScene::mark_critical() {
         if (link->critical) marked_link = link;
     }
     shares_->show_things(marked, marked_link);
+    for (auto& [id, item] : regions_) item->settle_depth();
 }
 
 /// Of the one under the mouse, where no traffic is drawn whose lines say more, and on the canvas of those selected:

@@ -62,7 +62,7 @@ void TopologyScene::place_labels() {
         }
         region->label->set_place(best.first, best.second);
         const QRectF box = region->label->words_and_handle_box(zoom_);
-        region->label->set_has_room(least <= most_hidden * area_of(box));
+        region->label->set_has_room(least <= most_hidden * area_of(box), least > 0);
         if (region->label->is_shown()) taken.push_back({box, region});
     }
 }

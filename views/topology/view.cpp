@@ -26,7 +26,6 @@ namespace {
 constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6, most_fitted_zoom = 1.8;
 constexpr QSizeF least_fitted(600, 300), least_way(400, 220);  ///< of what fills the view
 constexpr int most_words_width = 420;
-constexpr int folded_room = 60;          ///< pixels beside folded regions at the edges, both together
 constexpr std::size_t many_links = 400;  ///< from here on a picture with soft edges takes longer than a frame
 }  // namespace
 
@@ -107,23 +106,25 @@ void TopologyView::fit_way() {
 
 void TopologyView::fit() {
     shows_way_ = false;
+    constexpr int edge = 8, most_rounds = 6;
+    const auto box_of = [&](double room) {
+        const QRectF things = scene_.things_box();
+        const QRectF all = things.isEmpty() ? QRectF(-300, -200, 600, 400) : things;
+        return all.adjusted(-room, -room, room, room);
+    };
+    magnify(zoom_for(box_of(0), least_fitted));
+    // Folded regions and names are as large whatever the zoom: each time as what is seen then has them. What folds or
+    // unfolds by it is not magnified again.
     QRectF box;
-    // Folded regions and names are as large whatever the zoom: the second time as what is seen then has them.
-    for (int round = 0; round < 2; ++round) {
-        box = scene_.things_box();
-        if (box.isEmpty()) box = QRectF(-300, -200, 600, 400);
-        magnify(zoom_for(box, least_fitted));
+    for (int round = 0; round < most_rounds; ++round) {
+        const double zoom = transform().m11();
+        box = box_of(edge) | scene_.names_box(zoom).adjusted(-edge, -edge, edge, edge);
+        if (const double next = zoom_for(box, least_fitted); next < zoom)
+            magnify(next);
+        else
+            break;
     }
-    box |= scene_.names_box(transform().m11());
-    box.adjust(-8, -8, 8, 8);
     if (scene_.sceneRect().contains(box) == false) scene_.setSceneRect(scene_.sceneRect() | box);
-    const double zoom = zoom_for(box, least_fitted);
-    magnify(zoom);
-    // Folded regions are so many pixels large whatever the zoom, and their names stand above them.
-    if (scene_.has_folded())
-        magnify(
-            std::max(least_zoom, zoom * std::min((viewport()->width() - folded_room) / double(viewport()->width()),
-                                                 (viewport()->height() - folded_room) / double(viewport()->height()))));
     center_in_free(box.center());
     place_hops_note();
     fitted_size_ = viewport()->size();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -59,6 +60,8 @@ public:
     void add_regions(int regions);
     /// A run has begun: nobody needs to be told how.
     void end_first_steps();
+    /// Whether the window would launch what is drawn: the last of the first steps is offered only then.
+    void set_can_launch(bool can);
     /// Whether the canvas offers the next of the first steps as a button.
     bool has_next_step() const;
     /// Adds a node that is such a device.
@@ -147,6 +150,7 @@ private:
                         const QString& merge = {});
     void make_actions();
     void make_first_steps();
+    void change_steps(const std::function<void()>& change);
     void make_hops_note();
     void place_hops_note();
     void draw_quickly();

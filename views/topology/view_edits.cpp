@@ -108,20 +108,24 @@ void TopologyView::make_first_steps() {
         end_first_steps();
         setFocus();  // the button goes
     });
-    // Where the way's box takes other room than before, what lies below it is in sight again.
-    const auto in_sight = [this, steps](const auto& change) {
-        const int before = steps->taken_below();
-        change();
-        if (steps->taken_below() != before && !user_moved_ && !fitted_size_.isEmpty() && !sees_all()) fit();
-        if ((steps->taken_below() > 0) != (before > 0)) Q_EMIT next_step_changed();
-    };
-    const auto follow = [this, steps, in_sight] { in_sight([&] { steps->follow(document_); }); };
+    const auto follow = [this, steps] { change_steps([&] { steps->follow(document_); }); };
     connect(&document_, &Document::changed, steps, follow);
     connect(&document_, &Document::faults_changed, steps, follow);
     connect(&document_, &Document::replacing, steps, &FirstSteps::end);  // those were of another
-    connect(&document_, &Document::replaced, steps,
-            [this, steps, in_sight] { in_sight([&] { steps->begin(document_); }); });
+    connect(&document_, &Document::replaced, steps, [this, steps] { change_steps([&] { steps->begin(document_); }); });
     steps->begin(document_);
+}
+
+/// Where the way's box takes other room than before, what lies below it is in sight again.
+void TopologyView::change_steps(const std::function<void()>& change) {
+    const int before = steps_->taken_below();
+    change();
+    if (steps_->taken_below() != before && !user_moved_ && !fitted_size_.isEmpty() && !sees_all()) fit();
+    if ((steps_->taken_below() > 0) != (before > 0)) Q_EMIT next_step_changed();
+}
+
+void TopologyView::set_can_launch(bool can) {
+    if (steps_ != nullptr) change_steps([&] { steps_->set_can_launch(can, document_); });
 }
 
 bool TopologyView::has_next_step() const { return steps_ != nullptr && steps_->taken_below() > 0; }

@@ -25,9 +25,11 @@ namespace skippipe {
 namespace {
 
 constexpr int narrow_inspector = 304;                   ///< pixels
-constexpr int usual_rows = 720, usual_bottom = 348;     ///< pixels of both rows, and of what is below the canvas
+constexpr int usual_rows = 720;                         ///< pixels of both rows
+constexpr int most_bottom = 348;                        ///< pixels that lanes get for their names all the same
 constexpr int tools_width = 158, usual_columns = 1216;  ///< pixels of the palette, and of all three columns
-constexpr double bottom_share = 0.4;                    ///< of what a larger window has more
+constexpr double bottom_share = 0.4;                    ///< of the rows: what is below the canvas
+constexpr double more_bottom_share = 0.33;              ///< of what a larger window has more
 
 /// Of the page: a narrow one needs its room for the canvas, and on a wide one names and values need not be cut.
 int inspector_width(int page) {
@@ -80,7 +82,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     middle->addWidget(tabs);
     fill_bottom();
     middle->addWidget(bottom_);
-    middle->setSizes({390, usual_bottom});
+    middle->setSizes({static_cast<int>((1 - bottom_share) * usual_rows), static_cast<int>(bottom_share * usual_rows)});
     middle->setStretchFactor(0, 1);
     middle->setProperty(fits_by_itself, true);
     connect(middle, &QSplitter::splitterMoved, this, [this] { rows_->setProperty(fits_by_itself, false); });
@@ -113,6 +115,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
         const auto shortest = planners_->shortest();
         shortest ? plan_->show_shortest(shortest->first, shortest->second) : plan_->show_shortest({}, 0);
     });
+    connect(plan_, &PlanArea::problem_wanted, this, &DesignPage::show_problem);
     connect(problems_, &QListWidget::currentRowChanged, this, &DesignPage::show_remedies);
     connect(problems_, &ProblemList::chosen, this, [this](const Selection& subject, const QString& pointer) {
         selection_.select(subject);
@@ -162,6 +165,10 @@ bool DesignPage::is_beginning() const {
 
 void DesignPage::go_on() {
     if (is_beginning()) return canvas_->add_regions(1);
+    show_problem();
+}
+
+void DesignPage::show_problem() {
     bottom_->setCurrentWidget(problems_->parentWidget());
     problems_->setFocus();
 }
@@ -231,13 +238,11 @@ void DesignPage::fit_rows() {
         rows_->setProperty(fits_by_itself, false);
     if (!rows_->property(fits_by_itself).toBool()) return;
     fitted_all_ = all;
-    const int most = usual_bottom + static_cast<int>(bottom_share * std::max(0, all - usual_rows));
-    // What is drawn comes first: below its tabs the canvas has half of the height, unless lanes need it for their
-    // names.
-    const auto* tabs = static_cast<const QTabWidget*>(rows_->widget(0));
-    const int canvas = (height() + 1) / 2 + tabs->tabBar()->sizeHint().height();
+    // What is drawn comes first, unless lanes need the height for their names; those do not get all of it.
+    const int more = static_cast<int>(more_bottom_share * std::max(0, all - usual_rows));
+    const int share = static_cast<int>(bottom_share * std::min(all, usual_rows)) + more;
     const int lanes = bottom_->tabBar()->sizeHint().height() + height_for_names(*plan_);
-    fitted_bottom_ = std::min(most, std::max({all - canvas, lanes, bottom_->minimumSizeHint().height()}));
+    fitted_bottom_ = std::max({share, std::min(lanes, most_bottom + more), bottom_->minimumSizeHint().height()});
     rows_->setSizes({all - fitted_bottom_, fitted_bottom_});
 }
 

@@ -82,6 +82,7 @@ private:
     std::array<EmptyNote*, 4> notes();
     void show_ways_on();
     void go_on();
+    void show_problem();
     void add_places(const std::string& id, QMenu& menu);
     void add_links(const Selection& subject, QMenu& menu);
     void fill_menu(const Selection& subject, QMenu& menu);

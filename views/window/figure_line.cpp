@@ -6,6 +6,7 @@
 
 #include <QEvent>
 #include <QTextDocument>
+#include <QTextLayout>
 
 #include "views/theme/theme.h"
 
@@ -31,6 +32,7 @@ void FigureLine::show_figures(Figure first, std::vector<Figure> figures, const Q
     first_ = std::move(first);
     figures_ = std::move(figures);
     words_.clear();
+    link_.clear();
     QStringList all{first_.html};
     for (const auto& figure : figures_) all << figure.html;
     all << note.toHtmlEscaped().replace('\n', "<br>");
@@ -38,12 +40,33 @@ void FigureLine::show_figures(Figure first, std::vector<Figure> figures, const Q
     fit();
 }
 
-void FigureLine::show_words(const QString& plain) {
+void FigureLine::show_words(const QString& plain, const QString& link, const QString& note) {
     first_ = {};
     figures_.clear();
     words_ = plain;
-    setToolTip(QStringLiteral("<span>%1</span>").arg(plain.toHtmlEscaped()));
+    link_ = link;
+    setToolTip(QStringLiteral("<span>%1</span>")
+                   .arg((note.isEmpty() ? plain : plain + QStringLiteral(". ") + note).toHtmlEscaped()));
     fit();
+}
+
+/// On one line or two, the link after them.
+QString FigureLine::wrapped_words() const {
+    const int wide = contentsRect().width();
+    const QString apart = link_.isEmpty() ? QString{} : QString(2, QChar(QChar::Nbsp));
+    const int of_link = fontMetrics().horizontalAdvance(apart + link_);
+    const QString html = link_.isEmpty() ? QString{}
+                                         : apart + QStringLiteral("<a href=\"problems\" style=\"color:%1\">%2</a>")
+                                                       .arg(theme().accent.name(), link_.toHtmlEscaped());
+    if (fontMetrics().horizontalAdvance(words_) + of_link <= wide) return words_.toHtmlEscaped() + html;
+    QTextLayout layout(words_, font());
+    layout.beginLayout();
+    QTextLine line = layout.createLine();
+    line.setLineWidth(wide);
+    const int first = line.textLength();
+    layout.endLayout();
+    return words_.left(first).trimmed().toHtmlEscaped() + QStringLiteral("<br>") +
+           fontMetrics().elidedText(words_.mid(first), Qt::ElideRight, wide - of_link).toHtmlEscaped() + html;
 }
 
 void FigureLine::resizeEvent(QResizeEvent* event) {
@@ -86,8 +109,10 @@ bool FigureLine::fits(const QString& html, const QFont& font) const {
 }
 
 void FigureLine::fit() {
-    if (first_.html.isEmpty())
-        return setText(fontMetrics().elidedText(words_, Qt::ElideRight, contentsRect().width()).toHtmlEscaped());
+    setTextInteractionFlags(first_.html.isEmpty() && !link_.isEmpty()
+                                ? Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard
+                                : Qt::NoTextInteraction);
+    if (first_.html.isEmpty()) return setText(wrapped_words());
     const bool has_room = first_.brief.isEmpty() || fits(first_.html, font());
     int rank = 0;
     for (const auto& figure : figures_) rank = std::max(rank, figure.rank);

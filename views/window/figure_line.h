@@ -22,8 +22,9 @@ public:
 
     /// In this order; `note`: plain, under them in the tooltip.
     void show_figures(Figure first, std::vector<Figure> figures, const QString& note);
-    /// Words in their place, shortened where there is no room.
-    void show_words(const QString& plain);
+    /// Words in their place, on two lines where one is too short for them, shortened where those are; after them a link
+    /// of these words, which is activated as a label's are. `note`: after them in the tooltip.
+    void show_words(const QString& plain, const QString& link = {}, const QString& note = {});
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -34,11 +35,12 @@ private:
     void fit();
     /// Those up to that rank, on one line or two; empty where they do not fit.
     QString lines(int highest_rank, bool brief, int most_lines) const;
+    QString wrapped_words() const;
     bool fits(const QString& html, const QFont& font) const;
 
     Figure first_;
     std::vector<Figure> figures_;
-    QString words_;
+    QString words_, link_;
 };
 
 }  // namespace skippipe

@@ -96,11 +96,11 @@ KeySheet::KeySheet(KeyBindings& bindings, QWidget* parent)
     table_->addAction(none);
     for (const auto& binding : bindings_.all()) {
         if (binding.action == nullptr) continue;
-        actions_.push_back(binding.action);
-        put_row(table_->rowCount(), binding.action->property("group").toString(),
-                QString(binding.action->text()).remove('&'), {});
-        table_->item(table_->rowCount() - 1, keys_column)
-            ->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable);
+        rows_.push_back({binding.action->property("group").toString(),
+                         QString(binding.action->text()).remove('&'),
+                         {},
+                         binding.action,
+                         false});
     }
     fill();
     auto* close = new QAction(this);
@@ -110,47 +110,63 @@ KeySheet::KeySheet(KeyBindings& bindings, QWidget* parent)
 }
 
 void KeySheet::add_fixed(const QString& where, const QString& what, const QString& keys) {
-    put_row(fixed_++, where, what, keys);
+    const auto first_action = std::find_if(rows_.begin(), rows_.end(), [](const Row& row) { return !row.is_fixed; });
+    rows_.insert(first_action, {where, what, keys, nullptr, true});
+    fill();
 }
 
-void KeySheet::put_row(int row, const QString& where, const QString& what, const QString& keys) {
-    table_->insertRow(row);
-    const QString cells[] = {where, what, keys};
-    for (int i = 0; i < 3; ++i) {
-        auto* item = new QTableWidgetItem(cells[i]);
-        item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
-        table_->setItem(row, i, item);
-    }
-    if (!search_->text().isEmpty()) show_found(search_->text());
-}
-
+/// One section for each place, in the order in which they come; what views handle themselves is first in its own.
 void KeySheet::fill() {
-    for (std::size_t i = 0; i < actions_.size(); ++i) {
-        if (actions_[i] == nullptr) continue;
-        auto* item = table_->item(fixed_ + static_cast<int>(i), keys_column);
-        item->setText(actions_[i]->shortcut().toString(QKeySequence::NativeText));
-        QFont font = table_->font();
-        font.setBold(bindings_.is_changed(actions_[i]));
-        item->setFont(font);
-    }
+    std::vector<QString> places;
+    for (const auto& row : rows_)
+        if (std::find(places.begin(), places.end(), row.where) == places.end()) places.push_back(row.where);
+    const auto place_of = [&](const Row& row) { return std::find(places.begin(), places.end(), row.where); };
+    std::vector<Row> shown = rows_;
+    std::stable_sort(shown.begin(), shown.end(), [&](const Row& a, const Row& b) { return place_of(a) < place_of(b); });
+    table_->setRowCount(static_cast<int>(shown.size()));
+    shown_ = std::move(shown);
+    for (std::size_t i = 0; i < shown_.size(); ++i) put_row(static_cast<int>(i), shown_[i]);
     show_found(search_->text());
 }
 
-/// Rows that have each of the words typed, in any column.
+void KeySheet::put_row(int place, const Row& row) {
+    const bool is_gone = !row.is_fixed && row.action == nullptr;
+    const QString keys = row.is_fixed ? row.keys
+                         : is_gone    ? QString{}
+                                      : row.action->shortcut().toString(QKeySequence::NativeText);
+    const QString cells[] = {{}, row.what, keys};
+    for (int i = 0; i < 3; ++i) {
+        if (table_->item(place, i) == nullptr) table_->setItem(place, i, new QTableWidgetItem);
+        auto* item = table_->item(place, i);
+        item->setText(cells[i]);
+        const bool takes_keys = i == keys_column && !row.is_fixed;
+        item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | (takes_keys ? Qt::ItemIsEditable : Qt::NoItemFlags));
+        QFont font = table_->font();
+        font.setBold(i == 0 || (takes_keys && !is_gone && bindings_.is_changed(row.action)));
+        item->setFont(font);
+    }
+}
+
+/// Rows that have each of the words typed, in any column; of each place the first that is shown is headed by it.
 void KeySheet::show_found(const QString& typed) {
     const QStringList words = typed.split(' ', Qt::SkipEmptyParts);
+    QString last;
     for (int row = 0; row < table_->rowCount(); ++row) {
-        QString text;
-        for (int i = 0; i < table_->columnCount(); ++i) text += table_->item(row, i)->text() + ' ';
+        const QString& where = shown_[static_cast<std::size_t>(row)].where;
+        const QString text = where + ' ' + table_->item(row, 1)->text() + ' ' + table_->item(row, keys_column)->text();
         const bool has_all = std::all_of(words.begin(), words.end(),
                                          [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
         table_->setRowHidden(row, !has_all);
+        table_->item(row, 0)->setText(has_all && where != last ? where : QString{});
+        if (has_all) last = where;
     }
 }
 
 void KeySheet::take(int row, const QKeySequence& keys) {
-    if (row < fixed_) return told_->setText(tr("These keys belong to the view and stay as they are"));
-    QAction* action = actions_[static_cast<std::size_t>(row - fixed_)];
+    if (row < 0) return;
+    const Row& taken = shown_[static_cast<std::size_t>(row)];
+    if (taken.is_fixed) return told_->setText(tr("These keys belong to the view and stay as they are"));
+    QAction* action = taken.action;
     if (action == nullptr) return;
     const QString why = bindings_.set(action, keys);
     const QString name = QString(action->text()).remove('&');

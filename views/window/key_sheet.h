@@ -10,19 +10,24 @@ class QLineEdit;
 
 namespace skippipe {
 
-/// All keys, made from the actions; a double-click on those of an action takes others.
+/// All keys, made from the actions, in a section for each place; a double-click on those of an action takes others.
 class KeySheet : public QDialog {
     Q_OBJECT
 public:
     /// `bindings` outlives it.
     explicit KeySheet(KeyBindings& bindings, QWidget* parent = nullptr);
-    /// A row of keys that a view handles itself, above the actions.
+    /// A row of keys that a view handles itself, above the actions of its place.
     void add_fixed(const QString& where, const QString& what, const QString& keys);
     QTableWidget& table() { return *table_; }
     const QLabel& told() const { return *told_; }
 
 private:
-    void put_row(int row, const QString& where, const QString& what, const QString& keys);
+    struct Row {
+        QString where, what, keys;  ///< keys: of a fixed one
+        QPointer<QAction> action;
+        bool is_fixed = false;  ///< a view handles it itself
+    };
+    void put_row(int place, const Row& row);
     void fill();
     void take(int row, const QKeySequence& keys);
     /// Hides the rows without these words.
@@ -32,8 +37,8 @@ private:
     QTableWidget* table_;
     QLineEdit* search_;
     QLabel* told_;
-    std::vector<QPointer<QAction>> actions_;  ///< of the rows below the fixed ones
-    int fixed_ = 0;                           ///< rows of keys that views handle themselves
+    std::vector<Row> rows_;   ///< as they came, the fixed ones first
+    std::vector<Row> shown_;  ///< by their places
 };
 
 }  // namespace skippipe

@@ -87,8 +87,9 @@ Palette::Palette(const Document& document, TopologyView& canvas, QWidget* parent
            "last, the first of them 55 ms a sample and block, which nobody measured: its form "
            "makes it a device"));
     node->setObjectName("add_node");
-    auto* region =
-        add_button(tr("Region"), tr("A place whose nodes share links; takes selected nodes in that stand in none (R)"));
+    auto* region = add_button(
+        tr("Region"),
+        tr("An empty place whose nodes will share links: N adds them; takes selected nodes in that stand in none (R)"));
     // The canvas has the keys then: N makes the next node.
     connect(node, &QPushButton::clicked, &canvas, [&canvas] {
         canvas.add_node_here();

@@ -90,6 +90,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     });
     connect(&document, &Document::replaced, this, [this] { last_ = nullptr; });
     connect(&selection, &SelectionModel::changed, this, [this] { timeline_->set_marked(selection_.now()); });
+    connect(figures_, &QLabel::linkActivated, this, &PlanArea::problem_wanted);
     connect(timeline_, &TimelineView::selected_changed, this, &PlanArea::follow_timeline);
 }
 
@@ -152,7 +153,8 @@ void PlanArea::show_plan() {
 void PlanArea::show_no_plan(const PlanOutcome* outcome) {
     const bool busy = plans_.is_busy(), fails = outcome != nullptr && !outcome->faults.empty() && !busy;
     const QString why = fails ? tr("No plan. %1").arg(fault_words(outcome->faults.front(), document_)) : QString{};
-    figures_->show_words(fails && last_ ? tr("%1. Below, pale, the plan before").arg(why) : why);
+    figures_->show_words(why, fails && last_ ? tr("Show the problem") : QString{},
+                         fails && last_ ? tr("Below, pale, the plan before") : QString{});
     figures_->setVisible(last_ || (fails && !document_.experiment().topology.nodes.empty()));
     timeline_->setEnabled(last_ == nullptr);
     note_->show_words(busy ? tr("Planning…") : tr("A lane for each node appears here once there is a plan"));

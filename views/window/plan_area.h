@@ -42,6 +42,9 @@ public:
     /// What would mend the first fault, where there is no plan; null: nothing is wrong.
     void show_remedies(const Fault* fault);
 
+Q_SIGNALS:
+    void problem_wanted();  ///< why there is no plan is to be seen where it is mended
+
 protected:
     bool event(QEvent*) override;
     void resizeEvent(QResizeEvent*) override;
