@@ -49,6 +49,12 @@ private Q_SLOTS:
         window->show();
         QTRY_VERIFY_WITH_TIMEOUT(window->feed().run(run) != nullptr, patient_ms);
         QVERIFY(window->bar().extend_button().isVisibleTo(&window->bar()));
+        const auto places = [&] {
+            QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+            return QList{window->bar().launch_button().x(), window->bar().pause_button().x(),
+                         window->bar().stop_button().x()};
+        };
+        const auto while_it_runs = places();
         window->extend_run(run, recorded_iterations);
         QVERIFY2(window->banner().text().contains("4 iterations already"), qPrintable(window->banner().text()));
         QTimer answers;
@@ -73,6 +79,7 @@ private Q_SLOTS:
         recorder.finish(run, RunState::finished, {}, "{}");
         QTRY_VERIFY_WITH_TIMEOUT(window->feed().running() == nullptr, patient_ms);
         QVERIFY(!window->bar().extend_button().isVisibleTo(&window->bar()));
+        QVERIFY2(places() == while_it_runs, "a click on Pause would launch");
         if (!worker_is_built()) return;
         window->extend_run(run, 9);
         QTRY_VERIFY2_WITH_TIMEOUT(window->banner().text().contains("no checkpoint"),

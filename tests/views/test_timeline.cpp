@@ -161,6 +161,23 @@ private Q_SLOTS:
         QCOMPARE(zoom.end(), before + 10);
     }
 
+    /// A run that has just begun has all of it in sight; as it grows, iterations stay as wide, until all is asked for.
+    void following_does_not_squeeze_a_run_that_grows() {
+        TimeZoom zoom;
+        zoom.set_follows(true);
+        zoom.set_extent(1);
+        zoom.follow_within(2);
+        zoom.set_extent(1.5);
+        QCOMPARE(zoom.begin(), 0.0);
+        zoom.set_extent(5);
+        QCOMPARE(zoom.begin(), 3.0);
+        QCOMPARE(zoom.end(), 5.0);
+        zoom.show_all();
+        zoom.set_extent(8);
+        QCOMPARE(zoom.begin(), 0.0);
+        QCOMPARE(zoom.end(), 8.0);
+    }
+
     /// However far back somebody looked: the newest comes into sight, and stays there.
     void following_keeps_the_newest_in_sight() {
         TimeZoom zoom;

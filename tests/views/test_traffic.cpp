@@ -329,6 +329,17 @@ private Q_SLOTS:
         QCOMPARE(bar.sizeHint().height(), high);
     }
 
+    void a_narrow_slider_can_be_moved() {
+        ReplayBar bar;
+        bar.set_range(0, 603);
+        for (const int width : {160, 400}) {
+            bar.resize(width, bar.sizeHint().height());
+            bar.show();
+            QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+            QVERIFY(bar.findChild<QSlider*>("replay")->width() > 60);
+        }
+    }
+
     /// What came last is gone through by the clock; whoever takes the slider, or pauses, has it.
     void the_slider_follows_what_came_last() {
         ReplayBar bar;

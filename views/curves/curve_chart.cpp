@@ -300,9 +300,24 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
 void CurveChart::show_all() {
     plot_->rescaleAxes();
     leave_aside();
-    if (plot_->xAxis->scaleType() == QCPAxis::stLinear) plot_->xAxis->scaleRange(1.06);
+    if (plot_->xAxis->scaleType() == QCPAxis::stLinear) {
+        begin_at_none();
+        plot_->xAxis->scaleRange(1.06);
+    }
     y_by_hand_ = false;
     fit_y();
+}
+
+/// Of the first point alone an axis says nothing but that it is the first.
+void CurveChart::begin_at_none() {
+    QCPRange all;
+    bool any = false;
+    for (int i = 0; i < plot_->graphCount(); ++i) {
+        bool found = false;
+        const QCPRange own = plot_->graph(i)->getKeyRange(found);
+        if (found) all = std::exchange(any, true) ? all.expanded(own) : own;
+    }
+    if (any && all.size() <= 0) plot_->xAxis->setRange(std::min(0.0, all.lower), std::max(1.0, all.upper));
 }
 
 /// As high as what is in sight, and a little more: marks at its edges are whole in a low chart, too.
@@ -323,11 +338,14 @@ void CurveChart::fit_y() {
     if (set_.choice.metric == "idle_share" && linear && !set_.choice.less_baseline) {
         axis.setRange(0, 100);
     } else if (any) {
-        constexpr double beyond_px = 6, least_share = 0.06, flat_share = 0.1;
+        // Less than the least extent of what is seen is told in more digits than labels have.
+        constexpr double beyond_px = 6, least_share = 0.06, flat_share = 0.1, least_extent = 0.002;
         const double high = fitted_px_, middle = all.center();
         if (all.size() <= 0) {
             const double half = middle != 0 ? flat_share * std::abs(middle) : 0.5;
             all = linear ? QCPRange(middle - half, middle + half) : QCPRange(middle / 2, middle * 2);
+        } else if (const double half = least_extent / 2 * std::abs(middle); linear && all.size() < 2 * half) {
+            all = {middle - half, middle + half};
         }
         const double inside = std::max(high - 2 * beyond_px, high / 2);
         const double share = inside > 0 ? std::max(beyond_px / inside, least_share) : least_share;

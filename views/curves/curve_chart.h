@@ -87,6 +87,7 @@ private:
     Thinned thin(const SharedPoints& points, const std::vector<Thinned>& before) const;
     void add_curve(const Curve& curve, const std::vector<Thinned>& before);
     void show_all();
+    void begin_at_none();
     void fit_y();
     void leave_aside();
 

@@ -325,11 +325,16 @@ void TimelineView::hover(double x, double y) {
     const auto& style = ImGui::GetStyle();
     double wide = 0;
     for (const auto& line : card.lines) wide = std::max<double>(wide, ImGui::CalcTextSize(line.toUtf8().constData()).x);
-    const double tall = static_cast<double>(card.lines.size()) * ImGui::GetTextLineHeightWithSpacing();
+    const double tall =
+        static_cast<double>(card.lines.size()) * ImGui::GetTextLineHeightWithSpacing() - style.ItemSpacing.y;
+    wide += 2 * style.WindowPadding.x;
+    const double high = tall + 2 * style.WindowPadding.y;
     const Box there =
-        place_card(card.about, wide + 2 * style.WindowPadding.x, tall + 2 * style.WindowPadding.y, x + 12,
+        place_card(card.about, wide, high, x + 12,
                    {4, 4, static_cast<double>(width()) - 4, static_cast<double>(height()) - 4}, cause_box());
     ImGui::SetNextWindowPos({static_cast<float>(there.x0), static_cast<float>(there.y0)});
+    // Left to itself, a tooltip has the size that the one before it needed.
+    ImGui::SetNextWindowSize({static_cast<float>(std::ceil(wide)), static_cast<float>(std::ceil(high))});
     ImGui::BeginTooltip();
     for (const auto& line : card.lines) ImGui::TextUnformatted(line.toUtf8().constData());
     ImGui::EndTooltip();

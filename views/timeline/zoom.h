@@ -24,14 +24,21 @@ public:
         const bool whole = extent_ <= 0 || (begin_ <= 0 && end_ >= extent_);
         const bool other = seconds != extent_, is_less = seconds < extent_;
         extent_ = seconds;
-        if (whole)
+        if (whole && follows_ && most_followed_s_ > 0 && seconds > most_followed_s_)
+            set(seconds - most_followed_s_, seconds);
+        else if (whole)
             set(0, seconds);
         else if (follows_ && other)
             show_end();
         else if (is_less)
             set(begin_, end_);
     }
-    void show_all() { set(0, extent_); }
+    void show_all() {
+        most_followed_s_ = 0;
+        set(0, extent_);
+    }
+    /// While it follows what has all in sight, no more than so many seconds; until all is asked for.
+    void follow_within(double seconds) { most_followed_s_ = seconds; }
     void show(double begin, double end) { set(begin, end); }
     /// Around a time that stays where it is; factor < 1 zooms in.
     void zoom_at(double time, double factor) {
@@ -63,7 +70,7 @@ private:
         Q_EMIT changed();
     }
 
-    double begin_ = 0, end_ = 1, extent_ = 0;
+    double begin_ = 0, end_ = 1, extent_ = 0, most_followed_s_ = 0;
     bool follows_ = false;
 };
 

@@ -57,22 +57,33 @@ void HelpDesk::ask() {
     Q_EMIT answered();  // that it is tried
 }
 
-std::vector<Detail> HelpDesk::rows() const {
+namespace {
+
+void add_rows(std::vector<Detail>& rows, const QString& head, const QStringList& lines) {
+    for (qsizetype i = 0; i < lines.size(); ++i)
+        rows.push_back({i == 0 ? head : QString(QChar(0x00A0)), lines[i], DetailLink::thing});
+}
+
+}  // namespace
+
+std::vector<Detail> HelpDesk::answers() const {
     if (plan_ == nullptr) return {};
     const QString name = tr("Would\u00A0help");
-    if (answer_.changes.isEmpty())
+    if (!has_answer())
         return {is_busy() ? Detail{name, tr("trying changes…")}
                           : Detail{name, tr("Try changes of this large plan"), DetailLink::helps}};
     std::vector<Detail> rows;
-    const auto add = [&](const QString& head, const QStringList& lines) {
-        for (qsizetype i = 0; i < lines.size(); ++i)
-            rows.push_back({i == 0 ? head : QString(QChar(0x00A0)), lines[i], DetailLink::thing});
-    };
-    add(name, answer_.changes);
-    if (!answer_.hardly.isEmpty()) add(tr("Tried"), {answer_.hardly});
-    add(tr("Would\u00A0harm"), answer_.longer);
+    if (!answer_.limit.isEmpty()) rows.push_back({tr("Limited\u00A0by"), answer_.limit, DetailLink::thing});
+    add_rows(rows, name, answer_.changes);
+    return rows;
+}
+
+std::vector<Detail> HelpDesk::remarks() const {
+    if (!has_answer()) return {};
+    std::vector<Detail> rows;
+    if (!answer_.hardly.isEmpty()) add_rows(rows, tr("Tried"), {answer_.hardly});
+    add_rows(rows, tr("Would\u00A0harm"), answer_.longer);
     if (!answer_.bound.isEmpty()) rows.push_back({tr("Bound"), answer_.bound, {}});
-    if (!answer_.limit.isEmpty()) rows.insert(rows.begin(), {tr("Limited\u00A0by"), answer_.limit, DetailLink::thing});
     return rows;
 }
 

@@ -35,12 +35,16 @@ public:
     /// An answer is on its way.
     bool is_busy() const { return rest_.isActive() || (asked_ && answer_.changes.isEmpty()); }
     /// "Limited by" and "Would help", and the answer, or that it is not there yet.
-    std::vector<Detail> rows() const;
+    std::vector<Detail> answers() const;
+    /// What stands beside an answer: what was tried and hardly helps, what would harm, and the bound.
+    std::vector<Detail> remarks() const;
 
 Q_SIGNALS:
     void answered();
 
 private:
+    bool has_answer() const { return plan_ != nullptr && !answer_.changes.isEmpty(); }
+
     Subject subject_;
     std::shared_ptr<const RunData> run_;
     const Plan* plan_ = nullptr;

@@ -73,6 +73,13 @@ ReplayBar::ReplayBar(QWidget* parent)
     play(false);
 }
 
+/// In a narrow one the slider has the room of what says where it begins and ends.
+void ReplayBar::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    constexpr int least_with_ends = 240;
+    for (auto* end : {from_, to_}) end->setVisible(width() >= least_with_ends);
+}
+
 void ReplayBar::set_range(double begin_s, double end_s) {
     const bool at_end = slider_->value() == slider_steps;
     begin_s_ = begin_s;

@@ -47,6 +47,9 @@ Q_SIGNALS:
     void moved();     ///< by whoever looks, or while it plays
     void followed();  ///< the stretch that it followed, to its end
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     struct Followed {
         double from_s = 0, to_s = 0, in_s = 1, passed_s = 0;

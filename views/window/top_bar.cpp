@@ -101,10 +101,10 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     label(tr("Planner"), planner_);
     row->addSpacing(size::gap);
     row->addWidget(draft_, 1);
+    row->addWidget(extend_);  // comes and goes, and moves no button then
     row->addWidget(launch_);
     row->addWidget(pause_);
     row->addWidget(stop_);
-    row->addWidget(extend_);
     set_pause(Pause::impossible, false);
     for (auto* button : {pause_, stop_}) button->installEventFilter(this);
 

@@ -152,7 +152,7 @@ private:
     bool is_of_sight() const;
     void want_help();
     void add_failure(Details& details) const;
-    void add_help(Details& details) const;
+    void add_help(Details& details, bool is_first) const;
     Details selection_details() const;
     const Link* selected_link() const;
     void select_line(int line);

@@ -112,6 +112,7 @@ void WatchPage::refresh() {
             zoom_.show(zoom_.extent() - seen_s, zoom_.extent());
         else
             zoom_.show_all();
+        zoom_.follow_within(goes_on ? seen_s : 0);
         first_look_ = feed_.is_loading();
         opens_at_work_ = !goes_on && !first_look_;
     }

@@ -303,8 +303,13 @@ void WatchPage::add_failure(Details& details) const {
     details.rows.push_back({{}, error_words(info)});
 }
 
-void WatchPage::add_help(Details& details) const {
-    for (auto& row : helps_->rows()) details.rows.push_back(std::move(row));
+/// What would help is asked first of what is named; what was tried besides comes last.
+void WatchPage::add_help(Details& details, bool is_first) const {
+    auto answers = helps_->answers(), remarks = helps_->remarks();
+    details.rows.insert(is_first ? details.rows.begin() : details.rows.end(), std::make_move_iterator(answers.begin()),
+                        std::make_move_iterator(answers.end()));
+    details.rows.insert(details.rows.end(), std::make_move_iterator(remarks.begin()),
+                        std::make_move_iterator(remarks.end()));
 }
 
 /// The link that is selected alone; null: there is none.
@@ -332,7 +337,7 @@ Details WatchPage::selection_details() const {
     } else if (data != nullptr && timeline_->selected_gap() && timeline_->selected_lane() >= 0) {
         details = gap_details(*timeline_->selected_gap(),
                               data->lanes()[static_cast<std::size_t>(timeline_->selected_lane())].name, *data);
-        add_help(details);
+        add_help(details, false);
     } else if (data != nullptr && timeline_->selected_lost()) {
         take(describe_lost_time(*timeline_->selected_lost(), *data));
     } else {
@@ -352,8 +357,9 @@ Details WatchPage::selection_details() const {
             details = link_details(*link, *shown_->problem, *one, *data);
         else if (!nodes.isEmpty())
             details.rows.push_back({tr("Selected"), nodes.join(", "), DetailLink::node});
-        if (now == Selection{}) add_failure(details);
-        add_help(details);
+        const bool is_named = now != Selection{};
+        if (!is_named) add_failure(details);
+        add_help(details, is_named);
         if (now.microbatch) details.rows.push_back({{}, tr("[ and ] follow it from node to node.")});
     }
     const auto cause = timeline_->cause();
