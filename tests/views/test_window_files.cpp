@@ -451,7 +451,15 @@ private Q_SLOTS:
         window->watch_page().curves().set_axis(WorkAxis::microbatches);
         const QStringList charts = window->watch_page().curves().choices();
         QCOMPARE(charts, (QStringList{"microbatches", "perplexity", "gradient_norm"}));
-        rows(*window)->setSizes({150, 450});
+        window->show_workspace(MainWindow::design);
+        QTRY_VERIFY(rows(*window)->sizes()[0] > rows(*window)->sizes()[1]);
+        QWidget* edge = rows(*window)->handle(1);
+        const QPoint held = edge->rect().center();
+        QTest::mousePress(edge, Qt::LeftButton, {}, held);
+        QTest::mouseMove(edge, held - QPoint(0, 200));
+        QTest::mouseRelease(edge, Qt::LeftButton, {}, held);
+        QVERIFY(rows(*window)->sizes()[0] < rows(*window)->sizes()[1]);
+        window->show_workspace(MainWindow::compare);
         panes(*window)->setSizes({800, 400});
         window->resize(1100, 700);
         QCOMPARE(window->size(), QSize(1100, 700));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/runs/failure_panel.h"
 
+#include <utility>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -197,11 +199,9 @@ LossKey::LossKey(QWidget* parent) : QToolButton(parent) {
 
 void LossKey::show_losses(const LossAccount& account, const QString& name) {
     const int nodes = account.nodes;
-    QString words = nodes != 1       ? tr("%1 nodes lost").arg(nodes)
-                    : name.isEmpty() ? tr("1 node lost")
-                                     : tr("%1 lost").arg(name);
-    if (account.cost_time()) words += tr(", +%1").arg(duration(account.lost_s));
-    setText(' ' + words);  // the style sets icon and text edge to edge
+    who_ = nodes != 1 ? tr("%1 nodes lost").arg(nodes) : name.isEmpty() ? tr("1 node lost") : tr("%1 lost").arg(name);
+    cost_ = account.cost_time() ? tr(", +%1").arg(duration(account.lost_s)) : QString();
+    this->name();
     setToolTip(
         tr("Drawn so: a node that is lost, full red until that was known.%1 A click leads from loss to loss and shows "
            "what they cost")
@@ -210,6 +210,14 @@ void LossKey::show_losses(const LossAccount& account, const QString& name) {
                                      : QString()));
     setVisible(nodes > 0);
 }
+
+void LossKey::set_short(bool on) {
+    if (std::exchange(is_short_, on) != on) name();
+}
+
+void LossKey::name() {
+    setText(' ' + who_ + (is_short_ ? QString() : cost_));
+}  // the style sets icon and text edge to edge
 
 void LossKey::changeEvent(QEvent* event) {
     QToolButton::changeEvent(event);

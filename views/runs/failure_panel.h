@@ -49,12 +49,18 @@ public:
 
     /// `name`: of the node, where it was one.
     void show_losses(const LossAccount& account, const QString& name);
+    /// Whether what they cost is left to the tip, where there is little room.
+    void set_short(bool on);
 
 protected:
     void changeEvent(QEvent*) override;
 
 private:
     void draw_key();
+    void name();
+
+    QString who_, cost_;
+    bool is_short_ = false;
 };
 
 }  // namespace skippipe

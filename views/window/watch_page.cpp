@@ -30,6 +30,7 @@ namespace {
 constexpr int usual_top = 320, least_top = 220;  ///< pixels of the upper row
 constexpr double panel_share = 0.19;             ///< of the timeline's row, within so many pixels
 constexpr int least_panel = 316, most_panel = 480;
+constexpr int roomy_bar = 1000;     ///< in a narrower one the timeline's keys are short
 constexpr int tell_ms = 120;        ///< while moments go by, tables and words follow so often
 constexpr double top_share = 0.35;  ///< of a window that is not high enough for the usual ones
 
@@ -208,6 +209,7 @@ void WatchPage::fit_panes() {
 
 void WatchPage::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
+    loss_key_->set_short(width() < roomy_bar);
     QMetaObject::invokeMethod(this, &WatchPage::fit_panes, Qt::QueuedConnection);  // when its rows have their sizes
 }
 
