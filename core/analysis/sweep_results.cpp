@@ -10,6 +10,7 @@
 #include "core/analysis/pareto.h"
 #include "core/analysis/price.h"
 #include "core/base/statistics.h"
+#include "core/experiment/counts.h"
 #include "core/experiment/io.h"
 #include "core/planner/timeline/evaluator.h"
 
@@ -29,7 +30,9 @@ public:
         if (by_hash_.empty())
             for (std::size_t i = 0; i < points_.size(); ++i) by_hash_.emplace(training_hash(points_[i].experiment), i);
         std::vector<std::size_t> found;
-        add_alike(experiment, found);
+        const auto& pipeline = experiment.pipeline;
+        if (!skipped_nothing || path_length(pipeline.stages, pipeline.skip_ratio) == pipeline.stages)
+            add_alike(experiment, found);
         if (skipped_nothing && std::exchange(experiment.pipeline.skip_ratio, 0) != 0) add_alike(experiment, found);
         return found;
     }

@@ -168,7 +168,7 @@ private Q_SLOTS:
             for (auto& node : *nodes) node = node == one ? last : node == last ? one : node;
         for (auto& path : plan.paths)
             for (auto& node : path.nodes) node = node == one ? last : node == last ? one : node;
-        const auto slow = carry_over(e, *worse);
+        const auto slow = carry_over(e, *worse, *planners_.find(e.pipeline.planner));
         QVERIFY2(slow && slow->score.iteration_seconds > plan_s(),
                  qPrintable(QString::number(slow ? slow->score.iteration_seconds : 0)));
         page.show_plan(slow, {});
@@ -346,17 +346,17 @@ private Q_SLOTS:
         Experiment more = e;
         add_node(more, {900, 0}, "region-2");
         std::rotate(more.topology.nodes.begin(), more.topology.nodes.end() - 1, more.topology.nodes.end());
-        const auto carried = carry_over(more, *before);
+        const auto carried = carry_over(more, *before, *planners_.find(more.pipeline.planner));
         QVERIFY2(carried != nullptr, "one node more, and all others stand elsewhere in the list");
         QCOMPARE(carried->problem.node_ids[carried->plan.stages[0][0]],
                  before->problem.node_ids[before->plan.stages[0][0]]);
         Experiment renamed = e;
         rename(renamed, "node-2", "berlin");
-        const auto same = carry_over(renamed, *before);
+        const auto same = carry_over(renamed, *before, *planners_.find(renamed.pipeline.planner));
         QVERIFY(same != nullptr && same->score.iteration_seconds == before->score.iteration_seconds);
         Experiment fewer = e;
         remove_selected(fewer, {.nodes = {before->problem.node_ids[before->plan.stages[1][0]]}});
-        QVERIFY2(carry_over(fewer, *before) == nullptr, "it used that one");
+        QVERIFY2(carry_over(fewer, *before, *planners_.find(fewer.pipeline.planner)) == nullptr, "it used that one");
 
         auto w = window();
         w->document().start_new(e);
@@ -610,7 +610,7 @@ private Q_SLOTS:
         Experiment edited = e;
         question.set(edited, most);
         QVERIFY(!make_plan(edited, planner, request_for(edited))->has_plan);
-        QVERIFY2(carry_over(edited, *plan) == nullptr, "it is none of what skips");
+        QVERIFY2(carry_over(edited, *plan, planner) == nullptr, "it is none of what skips");
         const WhatIfAnswer in_short = by.in_short(most), in_full = by.in_full(most, {plan->score.iteration_seconds});
         QVERIFY(in_short.is_planned() && !in_short.has_plan() && !in_short.why.isEmpty());
         QVERIFY2(in_full.is_whole && in_full.is_planned() && !in_full.has_plan(), "whatever was thought of before");
@@ -620,7 +620,7 @@ private Q_SLOTS:
         // Whoever skips nothing goes on from the same plan whatever the ratio.
         e.pipeline.planner = edited.pipeline.planner = "gpipe";
         const auto full = make_plan(e, *planners_.find("gpipe"), request_for(e));
-        QVERIFY(carry_over(e, *full) != nullptr);
+        QVERIFY(carry_over(edited, *full, *planners_.find("gpipe")) != nullptr);
     }
 
     /// Whole searches take minutes: whoever works here goes first.

@@ -223,7 +223,7 @@ SweepPanel::FormFault SweepPanel::form_fault(const Fault& fault, const SweepSetu
     if (is_axis) {
         if (!fault.why.empty()) what += "; " + QString::fromStdString(fault.why);
     } else {
-        if (!field.isEmpty()) what = what.left(what.lastIndexOf(QStringLiteral(", with ")));
+        if (!field.isEmpty() && setup.axes.size() == 1) what = what.left(what.lastIndexOf(QStringLiteral(", with ")));
         what.prepend(place_words(fault.pointer) + ": ");
     }
     if (what.endsWith(no_number) && remedy.startsWith(number))

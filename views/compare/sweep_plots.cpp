@@ -105,6 +105,8 @@ QColor SweepPlot::colour_of(int row) const {
 
 /// Beside their lines and points, as far as there is room.
 void SweepPlot::draw_names(QPainter& painter) const {
+    constexpr int most_named = 200;  // more have no room
+    if (look_.rows() > most_named) return;
     std::vector<QRectF> taken;
     for (int row = 0; row < look_.rows(); ++row) {
         const auto& runs = look_.runs[static_cast<std::size_t>(row)];

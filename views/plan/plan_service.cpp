@@ -172,13 +172,14 @@ std::optional<Plan> renumbered(const Plan& plan, const std::vector<std::string>&
     return moved;
 }
 
-std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before) try {
+std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before,
+                                        const Planner& planner) try {
     auto problem = make_problem(experiment);
-    if (!before.has_plan || before.plan.planner != experiment.pipeline.planner) return nullptr;
+    if (!before.has_plan || before.plan.planner != planner.name()) return nullptr;
     auto plan = renumbered(before.plan, before.problem.node_ids, problem.node_ids);
     if (!plan || !check_structure(problem, *plan).empty()) return nullptr;
     // A full pipeline meets every skip ratio's rules, but a planner that skips would find none of it.
-    const bool is_as_long = before.problem.path_length == problem.path_length ||
+    const bool is_as_long = planner.full_pipeline() || before.problem.path_length == problem.path_length ||
                             static_cast<int>(plan->paths.front().nodes.size()) == problem.path_length;
     if (!is_as_long) return nullptr;
     auto outcome = outcome_of(std::move(problem), std::move(*plan), Bounding::left_out);
@@ -279,7 +280,7 @@ std::shared_ptr<const PlanOutcome> PlanService::search(const Experiment& experim
             this, [this, first = std::move(first), serial] { deliver(first, serial, false); }, Qt::QueuedConnection);
     };
     if (request.stop.stop_requested()) return nullptr;
-    const auto kept = before ? carry_over(experiment, *before) : nullptr;
+    const auto kept = before ? carry_over(experiment, *before, planner) : nullptr;
     const std::int64_t steps = request.steps;
     if (kept) {
         hand_over(kept);

@@ -88,8 +88,10 @@ std::shared_ptr<PlanOutcome> settled_plan(const Experiment& experiment, const Pl
 std::optional<Plan> renumbered(const Plan& plan, const std::vector<std::string>& before,
                                const std::vector<std::string>& now);
 /// The same for a plan that is there already, of another state of the experiment, whose nodes may have come, or gone
-/// where it used none of them; null where it is none of this one, or one of another skip ratio.
-std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before);
+/// where it used none of them; null where it is none of this one, or, of a planner that skips, one of another skip
+/// ratio.
+std::shared_ptr<PlanOutcome> carry_over(const Experiment& experiment, const PlanOutcome& before,
+                                        const Planner& planner);
 /// Why a plan that was found takes as long as it does; null where it has no end (deadlock), or where `stop` asked for
 /// an end.
 std::shared_ptr<const Explanation> explain_outcome(const PlanOutcome& outcome, std::stop_token stop);

@@ -33,7 +33,7 @@ Experiment with(const WhatIfSearch& search, double value) {
 
 WhatIfAnswer WhatIfSearch::in_short(double value) const {
     const Experiment other = with(*this, value);
-    const auto kept = plan ? carry_over(other, *plan) : nullptr;
+    const auto kept = plan ? carry_over(other, *plan, *planner) : nullptr;
     const double found = kept ? seconds_of(*kept) : 0;
     if (found > 0 && value == question.now) return {found, true, {}};
     PlanRequest request = request_for(other);
@@ -49,7 +49,7 @@ WhatIfAnswer WhatIfSearch::in_full(double value, const WhatIfAnswer& before) con
     const Experiment other = with(*this, value);
     PlanRequest request = request_for(other);
     request.stop = stop;
-    const auto kept = plan && planner->goes_on() ? carry_over(other, *plan) : nullptr;
+    const auto kept = plan && planner->goes_on() ? carry_over(other, *plan, *planner) : nullptr;
     const auto best = settled_plan(other, *planner, request, kept.get(), Bounding::left_out);
     const double found = seconds_of(*best);
     // An edit would have no plan then, whatever was thought of before.

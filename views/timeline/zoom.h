@@ -51,6 +51,7 @@ public:
     void set_follows(bool on) {
         if (follows_ == on) return;
         follows_ = on;
+        if (!on) most_followed_s_ = 0;
         if (on && extent_ > 0 && end_ < extent_) show_end();
         Q_EMIT follow_changed(on);
     }

@@ -235,8 +235,8 @@ QStringList TopologyScene::failure_lines(const std::vector<std::size_t>& failure
 }
 
 Selection TopologyScene::subject_at(QPointF place) const {
+    if (const auto* node = node_at(place)) return {.nodes = {node->id()}};  // a region's name may lie above it
     for (auto* item : items(place)) {
-        if (item->type() == node_item) return {.nodes = {static_cast<NodeItem*>(item)->id()}};
         if (item->type() == link_item) return {.links = {static_cast<LinkItem*>(item)->key()}};
         if (item->type() == region_label_item) return {.regions = {static_cast<RegionLabel*>(item)->region().id()}};
         if (item->type() == region_item) return {.regions = {static_cast<RegionItem*>(item)->id()}};

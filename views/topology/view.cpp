@@ -112,7 +112,7 @@ void TopologyView::fit() {
         const QRectF all = things.isEmpty() ? QRectF(-300, -200, 600, 400) : things;
         return all.adjusted(-room, -room, room, room);
     };
-    magnify(zoom_for(box_of(0), least_fitted));
+    for (int k = 0; k < 2; ++k) magnify(zoom_for(box_of(0), least_fitted));  // whatever the zoom was
     // Folded regions and names are as large whatever the zoom: each time as what is seen then has them. What folds or
     // unfolds by it is not magnified again.
     QRectF box;

@@ -19,9 +19,10 @@ constexpr std::uint64_t another_seed = 0x9E3779B9;
 
 /// Returns whether it gave a better plan; where the designs promise none, at least half of its time is left. Which
 /// shape and which deal end shortest is chance in part, so that one long search is now and then worse than a shorter
-/// one: the last round takes half of the time, each before it half of the next one's, and the rounds of half of the
-/// time are among those of all of it.
+/// one: the last round takes half of the time, each before it half of the next one's, and by steps the rounds of half
+/// of the time are among those of all of it, but where a start found meanwhile makes a design hopeless.
 bool JointSearch::plan_pipelines(double begin, double end) {
+    if (first_.by_clock()) begin = std::min(end, std::max(begin, first_.part(0, 1).clock_fraction()));
     const Budget budget = first_.part(begin, end);
     const double core_s = budget.by_clock()
                               ? budget.seconds_left() * std::max(1, request_.threads)
@@ -46,7 +47,7 @@ bool JointSearch::run_pipelines(const Budget& budget, double core_s, bool anew) 
                           .seed = request_.seed + (anew ? another_seed : 0),
                           .stop = request_.stop};
     if (budget.by_clock()) {
-        effort.seconds = budget.seconds_left();
+        effort.seconds = std::min(budget.seconds(), budget.seconds_left());  // not what rounds before it left
         effort.core_s = effort.seconds * effort.threads;
         if (effort.seconds <= 0) return false;
     }
