@@ -488,7 +488,7 @@ private Q_SLOTS:
         page.loss_key().show_losses(many, {});
         QTRY_COMPARE(page.loss_key().text().trimmed(), QString("12 nodes lost"));
         window.resize(1280, 800);
-        QTRY_COMPARE(page.loss_key().text().trimmed(), QString("12 nodes lost, +2 h 46 min"));
+        QTRY_VERIFY(page.loss_key().text().contains("12 nodes lost, +"));
         // Of a run that is over, and not long, all is in sight; the key leads to the loss.
         const auto zoomed = [&] { return page.zoom().end() - page.zoom().begin(); };
         QVERIFY(!page.zoom().follows());

@@ -201,8 +201,7 @@ void MainWindow::follow_launch() {
     bar_->set_launch(why_not_launch(), launcher_.is_starting() ? TopBar::Launching::starts
                                        : launch_when_planned_  ? TopBar::Launching::searches
                                                                : TopBar::Launching::no);
-    // While a plan is looked for, nobody knows yet; the guide does not come and go with each edit.
-    if (const bool can = why_not_launch().isEmpty(); !can || !plans_.is_busy()) design_->canvas().set_can_launch(can);
+    design_->canvas().set_can_launch(why_not_launch().isEmpty());
     compare_->list().set_hindrance(what_is_under_way());
     compare_->sweep().set_hindrance(what_is_under_way());
 }
