@@ -36,6 +36,7 @@ std::string shell_word(const std::string& text) {
 /// The command that writes the same as PDF, which needs the window's fonts.
 std::string pdf_command(const PageOptions& options, const std::vector<RunInfo>& runs, const Context& context) {
     std::vector<RunId> numbers;
+    numbers.reserve(runs.size());
     for (const auto& run : runs) numbers.push_back(run.id);
     auto command =
         fmt::format("skippipe-studio --report {} --runs {}", shell_word(options.output), fmt::join(numbers, ","));
