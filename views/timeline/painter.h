@@ -39,6 +39,7 @@ private:
     void overview();
     void marks();
     void events();
+    void area_on_axis();
     // painter_counters.cpp
     void counters();
     void moment();

@@ -9,7 +9,7 @@
 namespace skippipe {
 namespace {
 
-constexpr double overview_step = 3;
+constexpr double overview_step = 3, area_mark_height = 3;
 
 }  // namespace
 
@@ -28,11 +28,20 @@ void TimelinePainter::axis() {
         const std::string words = tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString();
         if (x + 4 + text_width(words) <= scale_.right) text(x + 4, top + 4, theme_.text_2, words);
     }
+    area_on_axis();
     events();
     marks();
     list_.PopClipRect();
     const std::string whose = view_.data_->time_name();
     if (scale_.left > 16 + text_width(whose)) text(8, top + 4, theme_.text_2, whose);
+}
+
+/// When the area that is summed up begins and ends.
+void TimelinePainter::area_on_axis() {
+    if (!view_.area_) return;
+    const double bottom = view_.bands().ruler_top();
+    box(scale_.x(view_.area_->begin), bottom - area_mark_height, scale_.x(view_.area_->end), bottom,
+        packed(theme_.accent));
 }
 
 /// On the axis: from each loss to when it was known, and what else happened.
