@@ -121,6 +121,23 @@ private Q_SLOTS:
         QVERIFY2(high - rect.top() >= 3 && rect.bottom() - low >= 3, qPrintable(QString::number(high - rect.top())));
     }
 
+    /// Where charts scroll, each has its own axis of x: the lowest one's would be out of sight.
+    void charts_that_scroll_have_an_axis_each() {
+        const RunData run = run_of(1, 10);
+        CurvePanel panel;
+        panel.resize(370, 230);
+        panel.set_metrics({"loss", "perplexity", "iteration_s", "idle_share", "gradient_norm", "tokens_per_second"});
+        panel.show_runs(snapshots({&run}));
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        QTRY_VERIFY(panel.findChild<QScrollArea*>()->verticalScrollBar()->isVisible());
+        for (const auto* chart : panel.charts())
+            QVERIFY2(const_cast<CurveChart*>(chart)->plot().xAxis->tickLabels(), qPrintable(chart->set().y_label));
+        panel.resize(370, 900);
+        QTRY_VERIFY(!panel.charts()[0]->plot().xAxis->tickLabels());
+        QVERIFY(panel.charts().back()->plot().xAxis->tickLabels());
+    }
+
     /// Mostly across, a drag leaves the axis of y to what is in sight, unless somebody chose that.
     void a_drag_along_one_axis_zooms_that_one() {
         const RunData run = run_of(1, 10);

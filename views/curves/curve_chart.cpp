@@ -415,11 +415,11 @@ QString CurveChart::value_words(const Curve& curve) const {
     return there == x_words(*crosshair_x_) ? value : tr("%1 at %2").arg(value, there);
 }
 
-void CurveChart::set_in_column(bool on, bool is_lowest) {
+void CurveChart::set_in_column(bool on, bool has_x_axis) {
     constexpr int usual_least = 80, least_in_column = 32;
     plot_->setMinimumHeight(on ? least_in_column : usual_least);
     title_->setVisible(on);
-    const bool has_x_words = !on || is_lowest;
+    const bool has_x_words = !on || has_x_axis;
     if (on == in_column_ && has_x_words == has_x_words_) return;
     in_column_ = on;
     has_x_words_ = has_x_words;
