@@ -174,8 +174,11 @@ void WatchPage::show_moment() {
     const double seen_s = zoom_.end() - zoom_.begin();
     const QString moment = rests ? tr("Iteration %1").arg(one->iteration + 1)
                                  : tick(at_s, std::min(1.0, nice_step(std::max(seen_s, 1e-6) / 200)));
-    replay_->set_words((out_of_sight ? tr("%1, out of sight: %2") : tr("%1: %2"))
-                           .arg(moment, traffic_words(network_->scene_model().traffic())));
+    const auto told = [&](TrafficWords how) {
+        return (out_of_sight ? tr("%1, out of sight: %2") : tr("%1: %2"))
+            .arg(moment, traffic_words(network_->scene_model().traffic(), how));
+    };
+    replay_->set_words(told(TrafficWords::whole), told(TrafficWords::brief));
     if (const auto* told = chosen_iteration(); told != nullptr && told->iteration != told_iteration_) {
         if (!replay_->is_playing())
             tell_iteration();
