@@ -610,6 +610,33 @@ private Q_SLOTS:
         QVERIFY(!shown.view.area());
     }
 
+    /// The handle of the moment strikes no time out: that one is left out while it is there.
+    void the_moment_covers_no_time() {
+        apply_theme(*qApp, false);
+        ShownTimeline shown(two_iterations(), {800, 300});
+        auto& view = shown.view;
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const double second = (view.place_of(20, 0).x() - view.place_of(10, 0).x()) / 10;
+        const auto inked = [&] {
+            const QImage picture = view.grab().toImage();
+            const double ratio = picture.devicePixelRatio();
+            int count = 0;
+            for (int x = 4; x < 12; ++x)  // where the time of 10 s begins
+                for (int y = 4; y < axis_height - 6; ++y)
+                    count += picture.pixelColor((QPointF(view.place_of(10, 0).x() + x, y) * ratio).toPoint()) !=
+                             theme().surface_2;
+            return count;
+        };
+        QTRY_VERIFY(view.settled());
+        QVERIFY(inked() > 0);
+        view.set_moment(10 + 20 / second);  // over its end
+        QTRY_VERIFY(view.settled());
+        QCOMPARE(inked(), 0);
+        view.set_moment(14);
+        QTRY_VERIFY(view.settled());
+        QVERIFY(inked() > 0);
+    }
+
     void a_card_never_covers_what_it_explains() {
         const Box room{0, 0, 800, 400};
         int fit = 0;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int narrowest_bar = 20, number_width = 76;
 constexpr int least_told_bar = 90;           ///< pixels: in fewer, causes could not be told apart by their bars
-constexpr int cause_bar = 12, low_row = 17;  ///< pixels; rows are as low where else some would not be seen
+constexpr int cause_bar = 12, low_row = 16;  ///< pixels; rows are as low where else some would not be seen
 constexpr int tall_row = 36;                 ///< where there is room
 constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole,     // of a whole bar
