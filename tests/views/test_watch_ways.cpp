@@ -499,6 +499,36 @@ private Q_SLOTS:
         QTRY_VERIFY(count(page.timeline(), tint, page.timeline().width() / 2) > page.timeline().width());
     }
 
+    /// What is selected in the timeline is marked in the tables of idle times, a node's stage as well; and a row
+    /// selects.
+    void tables_of_idle_times_follow_the_timeline() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto* tabs = page.findChild<QTabWidget*>("idle_tabs");
+        auto* by_stage = page.findChild<QTableWidget*>("idle_by_stage");
+        auto* by_node = tabs->widget(2)->findChild<QTableWidget*>();
+        const auto marked = [](const QTableWidget* table) {
+            const auto items = table->selectedItems();
+            return items.isEmpty() ? QString{} : items.front()->text();
+        };
+        const auto& lane = page.timeline().data()->lanes()[1];
+        page.timeline().choose_lane(1);
+        QCOMPARE(marked(by_node), QString::fromStdString(lane.name));
+        QCOMPARE(marked(by_stage), QString("Stage %1").arg(lane.stage));
+        tabs->setCurrentIndex(2);
+        const int row = by_node->row(by_node->findItems("node-3", Qt::MatchExactly).front());
+        QTest::mouseClick(by_node->viewport(), Qt::LeftButton, {},
+                          by_node->visualItemRect(by_node->item(row, 0)).center());
+        QCOMPARE(window->selection().now().nodes, std::set<std::string>{"node-3"});
+        window->selection().select({.stage = 0});
+        QCOMPARE(marked(by_stage), QString("Stage 0"));
+        window->selection().clear();
+        QVERIFY(marked(by_stage).isEmpty() && marked(by_node).isEmpty());
+    }
+
     /// A run is found by what its experiment is called; bars by colour say what the colours are; a node that is
     /// selected anywhere has its operations in the table.
     void runs_bars_and_tables_say_what_they_are() {

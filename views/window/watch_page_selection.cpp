@@ -93,13 +93,17 @@ void WatchPage::show_drawn_causes() {
     drawn_->show_causes(drawn_causes_, drawn_down_);
 }
 
+/// A node that is selected alone has its stage told as well.
 void WatchPage::mark_splits() {
     const auto& now = selection_.now();
-    by_stage_->mark(now.stage);
-    std::optional<int> node;
+    std::optional<int> node, stage = now.stage;
     if (shown_ && now.nodes.size() == 1)
         for (std::size_t lane = 0; lane < shown_->lanes->lanes().size(); ++lane)
             if (shown_->lanes->lanes()[lane].name == *now.nodes.begin()) node = static_cast<int>(lane);
+    if (const int served = node ? shown_->lanes->lanes()[static_cast<std::size_t>(*node)].stage : -1;
+        !stage && served >= 0)
+        stage = served;
+    by_stage_->mark(stage);
     by_node_->mark(node);
 }
 
