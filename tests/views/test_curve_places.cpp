@@ -12,6 +12,7 @@
 #include "views/runs/run_marks.h"
 #include "views/theme/flow_key.h"
 #include "views/theme/numbers.h"
+#include "views/theme/theme.h"
 
 using namespace skippipe;
 
@@ -92,6 +93,9 @@ private Q_SLOTS:
             QVERIFY(!value.isEmpty());
             QVERIFY2(chart->title().startsWith(chart->set().y_label + "  " + value), qPrintable(chart->title()));
         }
+        auto& plot = charts[0]->plot();
+        QTRY_VERIFY2(plot.yAxis->coordToPixel(6.5) - plot.axisRect()->top() >= QFontMetrics(small_font()).height(),
+                     "what it says stands above its curves");
         Q_EMIT charts[0]->left();
         QCOMPARE(charts[1]->title(), charts[1]->set().y_label);
         // A second run: names stand above again.

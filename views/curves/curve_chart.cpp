@@ -347,9 +347,11 @@ void CurveChart::fit_y() {
         } else if (const double half = least_extent / 2 * std::abs(middle); linear && all.size() < 2 * half) {
             all = {middle - half, middle + half};
         }
-        const double inside = std::max(high - 2 * beyond_px, high / 2);
+        const double named = title_->visible() ? QFontMetrics(small_font()).height() : 0;  // above the curves
+        const double inside = std::max(high - 2 * beyond_px - named, high / 2);
         const double share = inside > 0 ? std::max(beyond_px / inside, least_share) : least_share;
-        axis.setRange(linear ? QCPRange(all.lower - share * all.size(), all.upper + share * all.size()) : all);
+        const double above = share + (inside > 0 ? named / inside : 0);
+        axis.setRange(linear ? QCPRange(all.lower - share * all.size(), all.upper + above * all.size()) : all);
     }
     drawing_ = before;
 }
