@@ -12,6 +12,7 @@
 #include "views/runs/run_marks.h"
 #include "views/theme/flow_key.h"
 #include "views/theme/numbers.h"
+#include "views/theme/theme.h"
 
 using namespace skippipe;
 
@@ -92,6 +93,9 @@ private Q_SLOTS:
             QVERIFY(!value.isEmpty());
             QVERIFY2(chart->title().startsWith(chart->set().y_label + "  " + value), qPrintable(chart->title()));
         }
+        auto& plot = charts[0]->plot();
+        QTRY_VERIFY2(plot.yAxis->coordToPixel(6.5) - plot.axisRect()->top() >= QFontMetrics(small_font()).height(),
+                     "what it says stands above its curves");
         Q_EMIT charts[0]->left();
         QCOMPARE(charts[1]->title(), charts[1]->set().y_label);
         // A second run: names stand above again.
@@ -119,6 +123,23 @@ private Q_SLOTS:
         const double high = plot.yAxis->coordToPixel(6.5), low = plot.yAxis->coordToPixel(6 - 9 * 0.099);
         const QRect rect = plot.axisRect()->rect();
         QVERIFY2(high - rect.top() >= 3 && rect.bottom() - low >= 3, qPrintable(QString::number(high - rect.top())));
+    }
+
+    /// Where charts scroll, each has its own axis of x: the lowest one's would be out of sight.
+    void charts_that_scroll_have_an_axis_each() {
+        const RunData run = run_of(1, 10);
+        CurvePanel panel;
+        panel.resize(370, 230);
+        panel.set_metrics({"loss", "perplexity", "iteration_s", "idle_share", "gradient_norm", "tokens_per_second"});
+        panel.show_runs(snapshots({&run}));
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        QTRY_VERIFY(panel.findChild<QScrollArea*>()->verticalScrollBar()->isVisible());
+        for (const auto* chart : panel.charts())
+            QVERIFY2(const_cast<CurveChart*>(chart)->plot().xAxis->tickLabels(), qPrintable(chart->set().y_label));
+        panel.resize(370, 900);
+        QTRY_VERIFY(!panel.charts()[0]->plot().xAxis->tickLabels());
+        QVERIFY(panel.charts().back()->plot().xAxis->tickLabels());
     }
 
     /// Mostly across, a drag leaves the axis of y to what is in sight, unless somebody chose that.

@@ -3,6 +3,7 @@
 // checkpoint as another run.
 #include <QInputDialog>
 #include <QMenu>
+#include <QMenuBar>
 #include <QtTest>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -101,6 +102,46 @@ private Q_SLOTS:
         Q_EMIT window.compare_page().list().fork_requested(run);
         QTRY_VERIFY2_WITH_TIMEOUT(window.banner().text().contains("the first after 20 iterations"),
                                   qPrintable(window.banner().text()), patient_ms);
+    }
+
+    /// What cannot be done with the run in sight is pale in the menu, with the reason.
+    void what_a_run_cannot_is_pale_in_the_menu() {
+        Recorded recorded(planners_);
+        recorded.experiment.training.checkpoint_every = 0;
+        Recorder recorder(recorded.file);
+        MainWindow window(planners_, recorded.file);
+        window.show();
+        QMenu* menu = nullptr;
+        for (auto* action : window.menuBar()->actions())
+            if (action->text().remove('&') == "Run") menu = action->menu();
+        QVERIFY(menu != nullptr && menu->toolTipsVisible());
+        const auto entry = [&](const char* words) -> QAction* {
+            for (auto* action : menu->actions())
+                if (action->text() == QString::fromUtf8(words)) return action;
+            return nullptr;
+        };
+        auto *extend = entry("Extend…"), *fork = entry("Fork from checkpoint…");
+        QVERIFY(extend != nullptr && fork != nullptr);
+        const auto opened = [&] {
+            Q_EMIT menu->aboutToHide();
+            Q_EMIT menu->aboutToShow();
+        };
+        opened();
+        QVERIFY(!extend->isEnabled() && !fork->isEnabled());
+        QVERIFY2(extend->toolTip().contains("no run to extend"), qPrintable(extend->toolTip()));
+        const RunId run = recorded.begin(recorder, recorded.experiment);
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(run) != nullptr, patient_ms);
+        window.watch_page().show_run(run);
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().data(run) != nullptr, patient_ms);
+        opened();
+        QVERIFY2(extend->isEnabled(), "it goes on");
+        QVERIFY2(!fork->isEnabled() && fork->toolTip().contains("no checkpoint"), qPrintable(fork->toolTip()));
+        recorder.finish(run, RunState::finished, {}, "{}");
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().running() == nullptr, patient_ms);
+        opened();
+        QVERIFY2(!extend->isEnabled() && extend->toolTip().contains("no checkpoint"), qPrintable(extend->toolTip()));
+        Q_EMIT menu->aboutToHide();
+        QVERIFY2(extend->isEnabled() && fork->isEnabled(), "keys of its own say why");
     }
 
     /// At a checkpoint, with the settings of the open document.

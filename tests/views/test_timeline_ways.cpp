@@ -610,6 +610,33 @@ private Q_SLOTS:
         QVERIFY(!shown.view.area());
     }
 
+    /// The handle of the moment strikes no time out: that one is left out while it is there.
+    void the_moment_covers_no_time() {
+        apply_theme(*qApp, false);
+        ShownTimeline shown(two_iterations(), {800, 300});
+        auto& view = shown.view;
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const double second = (view.place_of(20, 0).x() - view.place_of(10, 0).x()) / 10;
+        const auto inked = [&] {
+            const QImage picture = view.grab().toImage();
+            const double ratio = picture.devicePixelRatio();
+            int count = 0;
+            for (int x = 4; x < 12; ++x)  // where the time of 10 s begins
+                for (int y = 4; y < axis_height - 6; ++y)
+                    count += picture.pixelColor((QPointF(view.place_of(10, 0).x() + x, y) * ratio).toPoint()) !=
+                             theme().surface_2;
+            return count;
+        };
+        QTRY_VERIFY(view.settled());
+        QVERIFY(inked() > 0);
+        view.set_moment(10 + 20 / second);  // over its end
+        QTRY_VERIFY(view.settled());
+        QCOMPARE(inked(), 0);
+        view.set_moment(14);
+        QTRY_VERIFY(view.settled());
+        QVERIFY(inked() > 0);
+    }
+
     void a_card_never_covers_what_it_explains() {
         const Box room{0, 0, 800, 400};
         int fit = 0;
@@ -621,7 +648,7 @@ private Q_SLOTS:
                         const Box card = place_card(about, 260, 130, x + 12, room);
                         // What the arrow leads to is free as well, where there is room beside it.
                         const Box end{x - 30, about.y1 + 20, x + 30, about.y1 + 38};
-                        const Box aside = place_card(about, 260, 130, x + 12, room, end);
+                        const Box aside = place_card(about, 260, 130, x + 12, room, {end});
                         QVERIFY(!aside.meets(about) || card.meets(about));
                         if (about.y1 <= 264 || about.y0 >= 136)
                             QVERIFY(!aside.meets(end) || (end.x0 - room.x0 < 266 && room.x1 - end.x1 < 266));
@@ -632,6 +659,61 @@ private Q_SLOTS:
                         ++fit;
                     }
         QVERIFY(fit > 1000);
+        // Of several that stay free none is covered where one place of the four is free of all.
+        const Box about{300, 180, 360, 200}, below{0, 210, 800, 230}, right{370, 150, 800, 179};
+        const Box card = place_card(about, 260, 130, 312, room, {below, right});
+        QVERIFY(!card.meets(about) && !card.meets(below) && !card.meets(right));
+    }
+
+    /// What a wait under the mouse waited for stays in sight, with its lane where there is room for that.
+    void a_card_leaves_the_lane_of_the_cause_free() {
+        ShownTimeline shown(lanes_of_example(examples::collision()), {800, 400});
+        auto& [zoom, view, data] = shown;
+        view.set_lane_height(150);
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QVERIFY(data->gap_at(0, 3.5) != nullptr);
+        QCOMPARE(waited_for(*data, 0, *data->gap_at(0, 3.5)).lane, 1);
+        QTRY_VERIFY(view.settled());
+        const QImage before = view.grab().toImage();
+        const QPoint place = view.place_of(3.5, 0).toPoint();
+        QVERIFY(!view.words_at(place).isEmpty());
+        QTest::mouseMove(&view, place);
+        QTRY_VERIFY(view.settled() && view.grab().toImage() != before);
+        const QImage with_card = view.grab().toImage();
+        const double ratio = before.devicePixelRatio();
+        const int lower = static_cast<int>((view.place_of(3.5, 1).y() - 0.6 * 150 + 1) * ratio);
+        const QRect lane(0, lower, before.width(), static_cast<int>(148 * ratio));
+        QCOMPARE(with_card.copy(lane), before.copy(lane));
+    }
+
+    /// An area that is summed up is tinted and framed, and its stretch of time is marked on the axis; an edge out of
+    /// sight is not drawn where sight ends.
+    void an_area_is_seen_with_its_bounds() {
+        apply_theme(*qApp, false);
+        ShownTimeline shown(two_iterations(), {932, 220});
+        auto& [zoom, view, data] = shown;
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        const QPoint from = view.place_of(2, 0).toPoint(), to = view.place_of(8, 1).toPoint();
+        QTest::mousePress(&view, Qt::LeftButton, {}, from);
+        QTest::mouseMove(&view, (from + to) / 2);
+        QTest::mouseMove(&view, to);
+        QTest::mouseRelease(&view, Qt::LeftButton, {}, to);
+        QTRY_VERIFY(view.area() && view.settled());
+        const auto is_accent = [&](double seconds, double y) {
+            const QColor there = view.grab().toImage().pixelColor(QPointF(view.place_of(seconds, 0).x(), y).toPoint() *
+                                                                  view.devicePixelRatio());
+            return there.name() == theme().accent.name();
+        };
+        const double above = view.place_of(0, 0).y() - 0.6 * usual_lane_height,
+                     below = view.place_of(0, 1).y() + 0.4 * usual_lane_height;
+        QVERIFY2(is_accent(5, above) && is_accent(5, below - 1), "its upper and lower bounds");
+        QVERIFY2(is_accent(5, axis_height - 2) && !is_accent(12, axis_height - 2), "on the axis");
+        zoom.show(4, 6);
+        QTRY_VERIFY(view.settled());
+        QVERIFY2(!is_accent(4, (above + below) / 2), "it began before");
+        zoom.show(12, 20);
+        QTRY_VERIFY(view.settled());
+        QVERIFY(!is_accent(15, above) && !is_accent(15, axis_height - 2));
     }
 };
 

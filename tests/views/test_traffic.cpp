@@ -8,6 +8,7 @@
 
 #include "views/document/document.h"
 #include "views/theme/numbers.h"
+#include "views/theme/theme.h"
 #include "views/topology/edits.h"
 #include "views/topology/scene.h"
 #include "views/topology/traffic_item.h"
@@ -327,6 +328,25 @@ private Q_SLOTS:
         QCOMPARE(bar.sizeHint().height(), high);
         bar.set_event({});
         QCOMPARE(bar.sizeHint().height(), high);
+    }
+
+    /// In a narrow one words are brief rather than cut; the tip has all of them.
+    void words_below_the_map_are_whole() {
+        ReplayBar bar;
+        bar.set_words("23 min 20.7 s: 15/20 nodes work, 12 transfers", "23 min 20.7 s: 15/20 work, 12 transfers");
+        bar.show();
+        const auto told = [&] {
+            QString words;
+            for (const auto* label : bar.findChildren<QLabel*>())
+                if (label->text().contains("transfers")) words = label->text();
+            return words;
+        };
+        bar.resize(600, bar.sizeHint().height());
+        QTRY_VERIFY(told().contains("nodes work"));
+        bar.resize(260, bar.sizeHint().height());
+        QTRY_VERIFY(told().contains("15/20 work"));
+        const QFontMetrics metrics(body_font());
+        QVERIFY2(metrics.horizontalAdvance(told()) <= 260, qPrintable(told()));
     }
 
     void a_narrow_slider_can_be_moved() {

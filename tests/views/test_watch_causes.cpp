@@ -126,6 +126,29 @@ private Q_SLOTS:
         QTRY_COMPARE(panel.table().item(0, 0)->text(), whole);
     }
 
+    /// However low the panel is, no row is seen in part.
+    void rows_of_causes_are_seen_whole() {
+        IdlePanel panel;
+        panel.resize(420, 400);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        std::array<double, idle_causes> shares{};
+        shares.fill(0.02);
+        panel.show_shares("Why", shares);
+        const auto& table = panel.table();
+        const auto rest = [&] {  // of what is seen, where not all are
+            const int seen = table.viewport()->height(), high = table.rowHeight(0);
+            return seen >= static_cast<int>(idle_causes) * high ? 0 : seen % high;
+        };
+        for (int height = 90; height < 240; height += 7) {
+            panel.resize(420, height);
+            QTRY_VERIFY2(rest() == 0, qPrintable(QString("%1 pixels: %2 left").arg(height).arg(rest())));
+            QVERIFY(table.viewport()->height() >= table.rowHeight(0));
+        }
+        panel.resize(420, 400);
+        QTRY_VERIFY2(table.viewport()->height() >= static_cast<int>(idle_causes) * table.rowHeight(0), "all again");
+    }
+
     /// The scale of the bars is told where the title keeps its line beside it.
     void bars_of_causes_have_a_scale() {
         IdlePanel panel;

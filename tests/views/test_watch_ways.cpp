@@ -301,7 +301,12 @@ private Q_SLOTS:
         Recorded recorded(planners_);
         Recorder recorder(recorded.file);
         const RunId over = recorded.add(recorder, recorded.experiment);
-        const RunId run = recorded.begin(recorder, recorded.experiment);
+        Experiment fails = recorded.experiment;  // after all of this
+        fails.failures.push_back({.kind = FailureKind::link_cut,
+                                  .target = "node-1->node-2",
+                                  .at_s = 1e6 * recorded.length(),
+                                  .rejoin_after_s = recorded.length()});
+        const RunId run = recorded.begin(recorder, fails);
         int done = 0;
         for (; done < 2; ++done) recorded.iterate(recorder, run, done);
         MainWindow window(planners_, recorded.file);
@@ -352,7 +357,7 @@ private Q_SLOTS:
         QVERIFY(!traffic.is_mean);
         page.zoom().set_follows(true);
         QVERIFY(replay.is_following());
-        // What may befall the network has its room below it, and nothing moves as the run ends.
+        // What will befall the network has its room below it, and nothing moves as the run ends.
         QTRY_VERIFY_WITH_TIMEOUT(page.timeline().data() != nullptr, patient_ms);
         const auto* event = page.findChild<QLabel*>("replay_event");
         QVERIFY(event->isHidden() && event->sizePolicy().retainSizeWhenHidden());
@@ -371,6 +376,24 @@ private Q_SLOTS:
             Q_EMIT page.timeline().moment_moved((iteration - 0.5) * length);
             QVERIFY2(summary->text().startsWith(QString("Iteration %1").arg(iteration)), qPrintable(summary->text()));
         }
+    }
+
+    /// A run that goes on has no empty line below its map where nothing is to befall it, until a node is told to fail.
+    void a_run_without_failures_has_no_line_for_them() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const RunId run = recorded.begin(recorder, recorded.experiment);
+        recorded.iterate(recorder, run, 0);
+        MainWindow window(planners_, recorded.file);
+        window.show();
+        window.show_workspace(MainWindow::watch);
+        auto& page = window.watch_page();
+        page.show_run(run);
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().data(run) != nullptr && page.timeline().data() != nullptr, patient_ms);
+        const auto* event = page.findChild<QLabel*>("replay_event");
+        QVERIFY(event->isHidden() && !event->sizePolicy().retainSizeWhenHidden());
+        page.fail_now("node-1", {});
+        QVERIFY(event->sizePolicy().retainSizeWhenHidden());
     }
 
     /// What is selected may be out of sight: neither slider nor axis point at another moment, and the words say so.
@@ -422,6 +445,10 @@ private Q_SLOTS:
         }
         QVERIFY2(pin != nullptr && alike != nullptr && entries.contains("Group lanes"), qPrintable(entries.join(';')));
         QVERIFY(pin->text().endsWith("\tP"));
+        for (const char* key : {"\tF", "\tHome", "\tB", "\t[", "\t]"})
+            QVERIFY2(
+                std::any_of(entries.begin(), entries.end(), [key](const QString& one) { return one.endsWith(key); }),
+                key + 1);
         pin->trigger();
         QVERIFY(timeline.pinned().contains(timeline.data()->lanes()[0].name));
         alike->trigger();
@@ -470,6 +497,36 @@ private Q_SLOTS:
         QCoreApplication::processEvents();
         QVERIFY2(count(network, back) > 20, qPrintable(QString::number(count(network, back))));
         QTRY_VERIFY(count(page.timeline(), tint, page.timeline().width() / 2) > page.timeline().width());
+    }
+
+    /// What is selected in the timeline is marked in the tables of idle times, a node's stage as well; and a row
+    /// selects.
+    void tables_of_idle_times_follow_the_timeline() {
+        Recorded recorded(planners_);
+        Recorder recorder(recorded.file);
+        const auto window = watching(planners_, recorded, recorded.add(recorder, recorded.experiment));
+        QVERIFY(window != nullptr);
+        auto& page = window->watch_page();
+        auto* tabs = page.findChild<QTabWidget*>("idle_tabs");
+        auto* by_stage = page.findChild<QTableWidget*>("idle_by_stage");
+        auto* by_node = tabs->widget(2)->findChild<QTableWidget*>();
+        const auto marked = [](const QTableWidget* table) {
+            const auto items = table->selectedItems();
+            return items.isEmpty() ? QString{} : items.front()->text();
+        };
+        const auto& lane = page.timeline().data()->lanes()[1];
+        page.timeline().choose_lane(1);
+        QCOMPARE(marked(by_node), QString::fromStdString(lane.name));
+        QCOMPARE(marked(by_stage), QString("Stage %1").arg(lane.stage));
+        tabs->setCurrentIndex(2);
+        const int row = by_node->row(by_node->findItems("node-3", Qt::MatchExactly).front());
+        QTest::mouseClick(by_node->viewport(), Qt::LeftButton, {},
+                          by_node->visualItemRect(by_node->item(row, 0)).center());
+        QCOMPARE(window->selection().now().nodes, std::set<std::string>{"node-3"});
+        window->selection().select({.stage = 0});
+        QCOMPARE(marked(by_stage), QString("Stage 0"));
+        window->selection().clear();
+        QVERIFY(marked(by_stage).isEmpty() && marked(by_node).isEmpty());
     }
 
     /// A run is found by what its experiment is called; bars by colour say what the colours are; a node that is

@@ -347,9 +347,11 @@ void CurveChart::fit_y() {
         } else if (const double half = least_extent / 2 * std::abs(middle); linear && all.size() < 2 * half) {
             all = {middle - half, middle + half};
         }
-        const double inside = std::max(high - 2 * beyond_px, high / 2);
+        const double named = title_->visible() ? QFontMetrics(small_font()).height() : 0;  // above the curves
+        const double inside = std::max(high - 2 * beyond_px - named, high / 2);
         const double share = inside > 0 ? std::max(beyond_px / inside, least_share) : least_share;
-        axis.setRange(linear ? QCPRange(all.lower - share * all.size(), all.upper + share * all.size()) : all);
+        const double above = share + (inside > 0 ? named / inside : 0);
+        axis.setRange(linear ? QCPRange(all.lower - share * all.size(), all.upper + above * all.size()) : all);
     }
     drawing_ = before;
 }
@@ -415,11 +417,11 @@ QString CurveChart::value_words(const Curve& curve) const {
     return there == x_words(*crosshair_x_) ? value : tr("%1 at %2").arg(value, there);
 }
 
-void CurveChart::set_in_column(bool on, bool is_lowest) {
+void CurveChart::set_in_column(bool on, bool has_x_axis) {
     constexpr int usual_least = 80, least_in_column = 32;
     plot_->setMinimumHeight(on ? least_in_column : usual_least);
     title_->setVisible(on);
-    const bool has_x_words = !on || is_lowest;
+    const bool has_x_words = !on || has_x_axis;
     if (on == in_column_ && has_x_words == has_x_words_) return;
     in_column_ = on;
     has_x_words_ = has_x_words;

@@ -27,8 +27,9 @@ public:
     /// Draws them; what is in sight stays where `keeps_sight`, else all is shown.
     void show_set(CurveSet set, bool keeps_sight);
     void set_logarithmic(bool x, bool y);
-    /// One of a column of charts that share the lowest one's axis of x; what it draws is named in it, not beside it.
-    void set_in_column(bool on, bool is_lowest);
+    /// One of a column of charts, which share the lowest one's axis of x as long as all are in sight; what it draws is
+    /// named in it, not beside it.
+    void set_in_column(bool on, bool has_x_axis);
     /// What stands in it, where it is one of a column.
     void set_title(const QString& words);
     QString title() const;

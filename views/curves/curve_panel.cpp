@@ -252,12 +252,15 @@ void CurvePanel::arrange() {
     // As low as they can be read, so that all of a few are in sight with the axis below them.
     const int fitting = std::clamp((room.height() - x_words_height) / count, least_in_column, usual_in_column);
     const int least = column ? fitting : least_chart_height;
-    const int columns = columns_of(count, room, least);
+    const int columns = columns_of(count, room, least), rows = (count + columns - 1) / columns;
+    // Where not all are in sight the lowest one's axis may not be either: each has its own then.
+    const bool scrolls = column && rows * least + x_words_height > room.height();
+    const int low = scrolls ? usual_in_column : least;
     for (int i = 0; i < count; ++i) {
         auto* chart = charts_[static_cast<std::size_t>(i)];
-        const bool is_lowest = i + columns >= count;
-        chart->set_in_column(column, is_lowest);
-        chart->setMinimumHeight(count == 1 ? 0 : column && is_lowest ? least + x_words_height : least);
+        const bool has_axis = scrolls || i + columns >= count;
+        chart->set_in_column(column, has_axis);
+        chart->setMinimumHeight(count == 1 ? 0 : column && has_axis ? low + x_words_height : low);
         grid_->addWidget(chart, i / columns, i % columns);
     }
     for (int c = 0; c < 3; ++c) grid_->setColumnStretch(c, c < columns ? 1 : 0);
@@ -386,7 +389,9 @@ void CurvePanel::show_titles() {
         for (const auto& curve : chart->set().curves)
             if (const QString value = chart->value_words(curve); !value.isEmpty())
                 values << (values.isEmpty() && !curve.marks ? value : curve.name.toLower() + ' ' + value);
-        chart->set_title(chart->set().y_label + (values.isEmpty() ? QString{} : QStringLiteral("  ")) +
+        QString what = chart->set().y_label;
+        if (!values.isEmpty() && values.front().endsWith('%')) what.remove(QStringLiteral(" (%)"));  // once is enough
+        chart->set_title(what + (values.isEmpty() ? QString{} : QStringLiteral("  ")) +
                          values.join(QStringLiteral(", ")));
     }
 }

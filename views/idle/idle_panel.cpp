@@ -23,7 +23,7 @@ namespace {
 
 constexpr int narrowest_bar = 20, number_width = 76;
 constexpr int least_told_bar = 90;           ///< pixels: in fewer, causes could not be told apart by their bars
-constexpr int cause_bar = 12, low_row = 17;  ///< pixels; rows are as low where else some would not be seen
+constexpr int cause_bar = 12, low_row = 16;  ///< pixels; rows are as low where else some would not be seen
 constexpr int tall_row = 36;                 ///< where there is room
 constexpr int least_width = 316;             ///< the longest cause is written out
 constexpr int share_role = Qt::UserRole,     // of a whole bar
@@ -63,7 +63,8 @@ IdlePanel::IdlePanel(QWidget* parent)
       scale_(new QLabel),
       devices_(new QLabel),
       empty_(new QLabel),
-      table_(new QTableWidget(0, 3)) {
+      table_(new QTableWidget(0, 3)),
+      room_(new QWidget) {
     setMinimumWidth(least_width);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, size::gap, 0, 0);
@@ -89,15 +90,19 @@ IdlePanel::IdlePanel(QWidget* parent)
     head->addWidget(scale_);
     column->addLayout(head);
     column->addWidget(devices_);
-    column->addWidget(table_, 1);
+    auto* room_column = seamless_column(room_);
+    room_column->addWidget(table_, 1);
+    room_column->addStretch();
+    column->addWidget(room_, 1);
     column->addWidget(empty_, 1);
     table_->setItemDelegateForColumn(1, new BarDelegate(table_));
     make_figures(*table_, tr("Idle time by cause"));
     table_->verticalHeader()->setMinimumSectionSize(low_row);
-    table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table_->setVerticalScrollMode(QAbstractItemView::ScrollPerItem);  // whole rows
     table_->horizontalHeader()->setMinimumSectionSize(narrowest_bar);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Fixed);
     table_->viewport()->installEventFilter(this);
+    room_->installEventFilter(this);
 }
 
 void IdlePanel::name_causes(QString (*words_of)(IdleCause)) {
@@ -105,8 +110,8 @@ void IdlePanel::name_causes(QString (*words_of)(IdleCause)) {
         table_->item(row, 0)->setText(words_of(static_cast<IdleCause>(table_->item(row, 1)->data(cause_role).toInt())));
 }
 
-/// Words and numbers first: a bar is as wide as they leave room for, and rows as high as lets all be seen. Where that
-/// is too little for bars, causes are called as in keys.
+/// Words and numbers first: a bar is as wide as they leave room for. Where that is too little for bars, causes are
+/// called as in keys.
 void IdlePanel::share_width() {
     const auto widest = [&](int column) {
         int width = 0;
@@ -122,14 +127,22 @@ void IdlePanel::share_width() {
     table_->setColumnWidth(0, words);
     table_->setColumnWidth(1, room - words);
     table_->setColumnWidth(2, numbers);
-    if (table_->rowCount() > 0)
-        table_->verticalHeader()->setDefaultSectionSize(
-            std::clamp(table_->viewport()->height() / table_->rowCount(), low_row, tall_row));
+}
+
+/// Rows are as high as lets all be seen, else as many as can be read are seen whole, and none in part.
+void IdlePanel::share_height() {
+    const int count = table_->rowCount(), frame = 2 * table_->frameWidth(), room = room_->height() - frame;
+    if (count == 0) return;
+    const int seen = std::clamp(room / low_row, 1, count);
+    const int row = std::clamp(room / seen, low_row, tall_row);
+    table_->verticalHeader()->setDefaultSectionSize(row);
+    table_->setMaximumHeight(seen < count ? seen * row + frame : QWIDGETSIZE_MAX);
 }
 
 /// The viewport's width changes with the panel, and where a scroll bar comes or goes.
 bool IdlePanel::eventFilter(QObject* watched, QEvent* event) {
     if (watched == table_->viewport() && event->type() == QEvent::Resize) share_width();
+    if (watched == room_ && event->type() == QEvent::Resize) share_height();
     return QWidget::eventFilter(watched, event);
 }
 
@@ -147,7 +160,7 @@ void IdlePanel::resizeEvent(QResizeEvent* event) {
 
 void IdlePanel::show_nothing(const QString& why) {
     title_->setText(tr("Why nodes idle"));
-    table_->hide();
+    room_->hide();
     scale_->clear();
     fit_scale();
     empty_->setText(why);
@@ -163,7 +176,7 @@ void IdlePanel::show_devices(const QString& words, const QString& meaning) {
 void IdlePanel::show_shares(const QString& title, const std::array<double, idle_causes>& shares) {
     title_->setText(title);
     empty_->hide();
-    table_->show();
+    room_->show();
     std::array<std::size_t, idle_causes> order{};
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return shares[a] > shares[b]; });
@@ -189,6 +202,7 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
         table_->setItem(row, 2, number);
     }
     share_width();
+    share_height();
 }
 
 }  // namespace skippipe

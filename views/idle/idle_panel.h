@@ -31,10 +31,12 @@ protected:
 private:
     void name_causes(QString (*words_of)(IdleCause));
     void share_width();
+    void share_height();
     void fit_scale();
 
     QLabel *title_, *scale_, *devices_, *empty_;
     QTableWidget* table_;
+    QWidget* room_;  ///< of the table, which may take less of it
 };
 
 }  // namespace skippipe

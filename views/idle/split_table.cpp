@@ -133,7 +133,7 @@ SplitTable::SplitTable(const QString& name, const QString& head, Order first, QW
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setSelectionMode(QAbstractItemView::SingleSelection);
     table_->setItemDelegateForColumn(work_column, new SplitDelegate(table_));
-    table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table_->setVerticalScrollMode(QAbstractItemView::ScrollPerItem);
     heads.setMinimumSectionSize(least_split_width);
     heads.setSectionResizeMode(name_column, QHeaderView::ResizeToContents);
     heads.setSectionResizeMode(work_column, QHeaderView::Stretch);
@@ -168,26 +168,29 @@ void SplitTable::show_rows(const std::vector<Row>& rows, const QString& all) {
     fit();
 }
 
-/// Rows first: what idles most is told in one line, with the cause as the key has it where it would not fit, and a key
-/// of several lines is folded as long as rows are out of sight.
+/// Rows first: what idles most is told in one line, with the cause as the key has it where it would not fit, and not at
+/// all where its line is what the last rows lack; a key of several lines is folded as long as rows are out of sight.
 void SplitTable::fit() {
     const QMargins aside = finding_->contentsMargins();
-    const int room = width() - aside.left() - aside.right();
-    QString words = unbroken_numbers(idles_most(cause_in_sentence));
-    if (QFontMetrics(bold_font()).horizontalAdvance(words) > room)
-        words = unbroken_numbers(idles_most(short_cause_words));
+    const int wide = width() - aside.left() - aside.right();
+    QString words = unbroken_numbers(finding(cause_in_sentence));
+    if (QFontMetrics(bold_font()).horizontalAdvance(words) > wide) words = unbroken_numbers(finding(short_cause_words));
     finding_->setText(words);
-    finding_->setVisible(!words.isEmpty());
-    const int above = (words.isEmpty() ? 0 : finding_->heightForWidth(width())) + size::unit;
-    const int whole = height() - above - legend_->whole_height(width());
+    const int told = words.isEmpty() ? 0 : finding_->heightForWidth(width());
+    const int whole = height() - told - size::unit - legend_->whole_height(width());
     const int rows = static_cast<int>(rows_.size()) + 1;  // with their sum
     const bool folds = whole < split_row * (rows + 1);    // and their head
     legend_->set_folds(folds);
-    const int left = folds ? height() - above - legend_->heightForWidth(width()) : whole;
-    const int fitting = (left - split_row - 2 * table_->frameWidth()) / rows;
-    const int row = fitting >= low_split_row ? std::min(fitting, tall_split_row) : split_row;
+    const int left = folds ? height() - told - size::unit - legend_->heightForWidth(width()) : whole;
+    const int head = split_row + 2 * table_->frameWidth();
+    const auto all_fit = [&](int pixels) { return (pixels - head) / rows >= low_split_row; };
+    const bool gives_way = !all_fit(left) && all_fit(left + told);
+    finding_->setVisible(told > 0 && !gives_way);
+    const int room_for_rows = (gives_way ? left + told : left) - head;
+    const int seen = all_fit(room_for_rows + head) ? rows : std::max(1, room_for_rows / split_row);  // whole ones
+    const int row = std::clamp(room_for_rows / seen, low_split_row, tall_split_row);
     table_->verticalHeader()->setDefaultSectionSize(row);
-    table_->setMaximumHeight(split_row + rows * row + 2 * table_->frameWidth());
+    table_->setMaximumHeight(head + seen * row);
 }
 
 void SplitTable::resizeEvent(QResizeEvent* event) {
@@ -195,21 +198,25 @@ void SplitTable::resizeEvent(QResizeEvent* event) {
     fit();
 }
 
-/// "n0 idles most, 95.0 %: waiting for a gradient 40.2 %"; empty: nothing idles, or there is one row.
-QString SplitTable::idles_most(QString (*called)(IdleCause)) const {
+/// "n0 idles most, 95.0 %: waiting for a gradient 40.2 %"; of what is selected "n3 idles 54.0 %: ...". Empty: nothing
+/// idles, or there is one row.
+QString SplitTable::finding(QString (*called)(IdleCause)) const {
     const auto most = std::max_element(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
         return a.split.idle_share() < b.split.idle_share();
     });
-    if (rows_.size() < 2 || !(most->split.idle_share() > 0)) return {};
-    const std::size_t cause = causes_by_length(most->split).front();
-    return tr("%1 idles most, %2: %3 %4")
-        .arg(most->name, percent(most->split.idle_share()), called(static_cast<IdleCause>(cause)),
-             percent(most->split.idle_s[cause] / most->split.whole_s()));
+    const bool any_marked = marked_ && *marked_ >= 0 && static_cast<std::size_t>(*marked_) < rows_.size();
+    const auto told = any_marked ? rows_.begin() + *marked_ : most;
+    if (rows_.size() < 2 || !(told->split.idle_share() > 0)) return {};
+    const std::size_t cause = causes_by_length(told->split).front();
+    return (told == most ? tr("%1 idles most, %2: %3 %4") : tr("%1 idles %2: %3 %4"))
+        .arg(told->name, percent(told->split.idle_share()), called(static_cast<IdleCause>(cause)),
+             percent(told->split.idle_s[cause] / told->split.whole_s()));
 }
 
 void SplitTable::mark(std::optional<int> row) {
-    marked_ = row;
+    const bool is_other = std::exchange(marked_, row) != row;
     select(row);
+    if (is_other) fit();  // what it says is of that row
 }
 
 void SplitTable::select(std::optional<int> row) {

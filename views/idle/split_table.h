@@ -28,7 +28,7 @@ public:
     };
     /// `all`: the name of the sum. Who is selected stays so, as long as the rows have the same names.
     void show_rows(const std::vector<Row>& rows, const QString& all);
-    /// The row, of those given, of what is selected elsewhere; nothing: none.
+    /// The row, of those given, of what is selected elsewhere, which the line above the rows tells of; nothing: none.
     void mark(std::optional<int> row);
     const QTableWidget& table() const { return *table_; }
     /// What the bars' colours mean.
@@ -49,7 +49,7 @@ private:
     void put(int row, const Row& what, bool is_sum);
     void explain();
     void fit();
-    QString idles_most(QString (*called)(IdleCause)) const;
+    QString finding(QString (*called)(IdleCause)) const;
 
     QLabel* finding_;
     QTableWidget* table_;

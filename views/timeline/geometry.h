@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <vector>
 
 #include "core/planner/plan/timeline.h"
 #include "views/theme/numbers.h"
@@ -90,13 +90,16 @@ struct Box {
     double width() const { return x1 - x0; }
     double height() const { return y1 - y0; }
     bool meets(const Box& other) const { return x0 < other.x1 && other.x0 < x1 && y0 < other.y1 && other.y0 < y1; }
+    bool meets_any(const std::vector<Box>& others) const {
+        return std::any_of(others.begin(), others.end(), [this](const Box& other) { return meets(other); });
+    }
 };
 
 /// Where a card stands that explains something: below it, above it or beside it, in this order, wherever it fits in the
-/// room without covering it, nor `other` where that can be; begins near `x`. Where it fits nowhere it is as far below
-/// as there is room.
+/// room without covering it, nor any of `others` where that can be; begins near `x`. Where it fits nowhere it is as far
+/// below as there is room.
 inline Box place_card(const Box& about, double width, double height, double x, const Box& room,
-                      const std::optional<Box>& other = {}) {
+                      const std::vector<Box>& others = {}) {
     constexpr double apart = 6;
     const double left = std::clamp(x, room.x0, std::max(room.x0, room.x1 - width));
     const double high = std::clamp(about.y0, room.y0, std::max(room.y0, room.y1 - height));
@@ -107,12 +110,13 @@ inline Box place_card(const Box& about, double width, double height, double x, c
     const Box* second = nullptr;
     for (const Box& place : places) {
         if (place.x0 < room.x0 || place.x1 > room.x1 || place.y0 < room.y0 || place.y1 > room.y1) continue;
-        if (!other || !place.meets(*other)) return place;
-        // Beside the other, where it is as high, there is room as well.
-        for (const double x0 : {other->x1 + apart, other->x0 - apart - width})
-            if (const Box aside{x0, place.y0, x0 + width, place.y1};
-                x0 >= room.x0 && aside.x1 <= room.x1 && !aside.meets(about))
-                return aside;
+        if (!place.meets_any(others)) return place;
+        // Beside the others, where they are as high, there is room as well.
+        for (const Box& other : others)
+            for (const double x0 : {other.x1 + apart, other.x0 - apart - width})
+                if (const Box aside{x0, place.y0, x0 + width, place.y1};
+                    x0 >= room.x0 && aside.x1 <= room.x1 && !aside.meets(about) && !aside.meets_any(others))
+                    return aside;
         if (second == nullptr) second = &place;
     }
     if (second != nullptr) return *second;

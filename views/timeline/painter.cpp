@@ -11,6 +11,7 @@ constexpr double hatch_pixels = 5, low_mark_pixels = 10;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
 constexpr double label_pixels = 16, least_labelled = 11;  ///< pixels of a bar, across and up
+constexpr double area_tint = 0.2, area_line = 2;          ///< pixels
 const std::string lost_word = "lost", ellipsis = "\u2026";
 
 ImU32 faded(ImU32 colour, double strength) {
@@ -379,13 +380,20 @@ void TimelinePainter::selection() {
     }
 }
 
+/// Tinted and framed, with its stretch of time on the axis: waits are hatched as it is, so that a hatch would hide
+/// them.
 void TimelinePainter::area() {
     if (!view_.area_) return;
-    const double x0 = std::max(scale_.x(view_.area_->begin), scale_.left),
-                 x1 = std::min(scale_.x(view_.area_->end), scale_.right);
+    const double begin = scale_.x(view_.area_->begin), end = scale_.x(view_.area_->end);
+    const double x0 = std::max(begin, scale_.left), x1 = std::min(end, scale_.right);
+    if (x1 <= x0) return;  // out of sight
     const double top = stack_.lane_top(view_.area_->first_row), bottom = stack_.lane_top(view_.area_->last_row + 1);
-    box(x0, top, x1, bottom, packed(theme_.accent, 0.16));
-    for (const double x : {x0, x1 - 1}) box(x, top, x + 1, bottom, packed(theme_.accent));
+    const ImU32 line = packed(theme_.accent);
+    box(x0, top, x1, bottom, packed(theme_.accent, area_tint));
+    box(x0, top, x1, top + area_line, line);
+    box(x0, bottom - area_line, x1, bottom, line);
+    if (begin >= scale_.left) box(x0, top, x0 + area_line, bottom, line);
+    if (end <= scale_.right) box(x1 - area_line, top, x1, bottom, line);
 }
 
 }  // namespace skippipe

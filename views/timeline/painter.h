@@ -20,6 +20,7 @@ inline constexpr double stage_chip_end = 27;
 inline constexpr double compact_chip_width = 14, low_chip_width = 10, most_chip_height = 16;
 inline constexpr double faint = 0.25;  ///< share of its colour that stays to what does not stand out
 inline constexpr double least_iteration_pixels = 4;
+inline constexpr double moment_handle = 5;  ///< pixels to each side
 inline constexpr double least_loss_pixels = 3, loss_mark_height = 6;
 
 /// Draws a timeline's data into ImGui's list; knows nothing of events.
@@ -39,6 +40,8 @@ private:
     void overview();
     void marks();
     void events();
+    void area_on_axis();
+    bool is_under_moment(double from, double to) const;
     // painter_counters.cpp
     void counters();
     void moment();

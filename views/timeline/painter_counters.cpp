@@ -6,12 +6,6 @@
 #include "views/timeline/painter.h"
 
 namespace skippipe {
-namespace {
-
-constexpr double moment_handle = 5;
-
-}  // namespace
-
 /// A strip a counter: as high as the most in sight, which is written beside it.
 void TimelinePainter::counters() {
     const TimelineBands bands = view_.bands();

@@ -9,7 +9,7 @@
 namespace skippipe {
 namespace {
 
-constexpr double overview_step = 3;
+constexpr double overview_step = 3, area_mark_height = 3;
 
 }  // namespace
 
@@ -26,13 +26,30 @@ void TimelinePainter::axis() {
         const double x = std::floor(scale_.x(t));
         box(x, bottom - 5, x + 1, bottom, packed(theme_.text_2));
         const std::string words = tick(std::abs(t) < step / 2 ? 0 : t, step).toStdString();
-        if (x + 4 + text_width(words) <= scale_.right) text(x + 4, top + 4, theme_.text_2, words);
+        const double end = x + 4 + text_width(words);
+        if (end <= scale_.right && !is_under_moment(x + 4, end)) text(x + 4, top + 4, theme_.text_2, words);
     }
+    area_on_axis();
     events();
     marks();
     list_.PopClipRect();
     const std::string whose = view_.data_->time_name();
     if (scale_.left > 16 + text_width(whose)) text(8, top + 4, theme_.text_2, whose);
+}
+
+/// Whether the handle of the moment that is shown would cover some of these pixels of the axis.
+bool TimelinePainter::is_under_moment(double from, double to) const {
+    if (!view_.moment_) return false;
+    const double x = scale_.x(*view_.moment_);
+    return x + moment_handle > from && x - moment_handle < to;
+}
+
+/// When the area that is summed up begins and ends.
+void TimelinePainter::area_on_axis() {
+    if (!view_.area_) return;
+    const double bottom = view_.bands().ruler_top();
+    box(scale_.x(view_.area_->begin), bottom - area_mark_height, scale_.x(view_.area_->end), bottom,
+        packed(theme_.accent));
 }
 
 /// On the axis: from each loss to when it was known, and what else happened.

@@ -55,6 +55,13 @@ void TimelineView::fill_menu(QMenu& menu, const QStringList& words) {
         menu.addAction(with_key(tr("Go to what it waited for"), "Enter"), this, [this] { follow_cause(); });
     if (const QString alike = alike_words(); !alike.isEmpty())
         menu.addAction(tr("Find all like it: %1").arg(alike), this, [this, alike] { Q_EMIT alike_wanted(alike); });
+    if (!before_.empty()) menu.addAction(with_key(tr("Back to what waited"), "Backspace"), this, [this] { go_back(); });
+    if (selected_.span != nullptr && selected_.span->microbatch >= 0) {
+        const int microbatch = selected_.span->microbatch;
+        menu.addAction(with_key(tr("Next hop of microbatch %1").arg(microbatch), "]"), this, [this] { step_hop(+1); });
+        menu.addAction(with_key(tr("Previous hop of microbatch %1").arg(microbatch), "["), this,
+                       [this] { step_hop(-1); });
+    }
     if (!words.isEmpty())
         menu.addAction(tr("Copy what is said of it"), this,
                        [text = words.join('\n')] { QApplication::clipboard()->setText(text); });
@@ -70,6 +77,10 @@ void TimelineView::fill_menu(QMenu& menu, const QStringList& words) {
                                                                        : tr("Bookmark the middle of what is in sight"),
                             "B"),
                    this, [this] { toggle_bookmark(); });
+    menu.addSeparator();
+    if (selected_.span != nullptr)
+        menu.addAction(with_key(tr("Centre the selection"), "F"), this, [this] { show_selection_or_all(); });
+    menu.addAction(with_key(tr("Whole run"), "Home"), this, [this] { zoom_.show_all(); });
 }
 
 }  // namespace skippipe

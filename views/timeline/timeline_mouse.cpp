@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "views/timeline/follow.h"
 #include "views/timeline/painter.h"
 
 namespace skippipe {
@@ -295,26 +296,44 @@ TimelineView::Card TimelineView::lane_card(int lane, QPointF place) const {
     const bool above = !compact_ && below_top < work_row(stack().height);
     if (const auto* span = above ? data_->transfer_at(lane, time, transfer_kind_at(below_top, stack().height))
                                  : data_->work_at(lane, time))
-        return {describe_span(*span, lane, *data_), about(span->start_s, span->end_s)};
+        return {describe_span(*span, lane, *data_), about(span->start_s, span->end_s),
+                waited_for(*data_, {lane, span})};
     if (above) return {};
     if (const auto outage = data_->outage_at(lane, time))
         return {describe_outage(*outage, lane, *data_), about(outage->start_s, outage->end_s)};
     if (const auto* gap = data_->gap_at(lane, time))
         return {describe_gap(*gap, data_->lanes()[static_cast<std::size_t>(lane)].name, *data_),
-                about(gap->start_s, gap->end_s)};
+                about(gap->start_s, gap->end_s), waited_for(*data_, lane, *gap)};
     if (const auto* lost = data_->lost_at(time))
         return {describe_lost_time(*lost, *data_), about(lost->begin_s, lost->end_s)};
     return {};
 }
 
-/// Where the arrow from the selection ends: what it waited for, in sight.
-std::optional<Box> TimelineView::cause_box() const {
-    if (cause_.span == nullptr) return {};
+/// A span in sight; nothing: it is not.
+std::optional<Box> TimelineView::box_of(const TimelineData::Place& place) const {
+    if (place.span == nullptr) return {};
     const TimeScale s = scale();
-    const double top = lane_top(cause_.lane);
-    const Box box{std::max(s.x(cause_.span->start_s), s.left), top, std::min(s.x(cause_.span->end_s), s.right),
+    const double top = lane_top(place.lane);
+    const Box box{std::max(s.x(place.span->start_s), s.left), top, std::min(s.x(place.span->end_s), s.right),
                   top + stack().height};
     return box.x1 > box.x0 ? std::optional(box) : std::nullopt;
+}
+
+/// Free stay what it explains, what that waited for, with its lane where there is room for that, and where the arrow
+/// from the selection ends.
+Box TimelineView::place_of_card(const Card& card, double width, double height, double x) const {
+    const double right = this->width() - 4.0, bottom = this->height() - 4.0;
+    std::vector<Box> spans, lanes;
+    for (const auto& place : {card.cause, cause_})
+        if (const auto box = box_of(place)) {
+            spans.push_back(*box);
+            lanes.push_back({0, box->y0, right, box->y1});
+        }
+    const auto put = [&](const std::vector<Box>& free) {
+        return place_card(card.about, width, height, x + 12, {4, 4, right, bottom}, free);
+    };
+    const Box beside_lanes = put(lanes);
+    return beside_lanes.meets_any(lanes) ? put(spans) : beside_lanes;
 }
 
 void TimelineView::hover(double x, double y) {
@@ -329,9 +348,7 @@ void TimelineView::hover(double x, double y) {
         static_cast<double>(card.lines.size()) * ImGui::GetTextLineHeightWithSpacing() - style.ItemSpacing.y;
     wide += 2 * style.WindowPadding.x;
     const double high = tall + 2 * style.WindowPadding.y;
-    const Box there =
-        place_card(card.about, wide, high, x + 12,
-                   {4, 4, static_cast<double>(width()) - 4, static_cast<double>(height()) - 4}, cause_box());
+    const Box there = place_of_card(card, wide, high, x);
     ImGui::SetNextWindowPos({static_cast<float>(there.x0), static_cast<float>(there.y0)});
     // Left to itself, a tooltip has the size that the one before it needed.
     ImGui::SetNextWindowSize({static_cast<float>(std::ceil(wide)), static_cast<float>(std::ceil(high))});

@@ -162,6 +162,7 @@ private:
     struct Card {
         QStringList lines;
         Box about;
+        TimelineData::Place cause = {};  ///< what it waited for
     };
     /// Where the selection stood before a step to its cause.
     struct Spot {
@@ -208,7 +209,8 @@ private:
     Card counter_card(QPointF place) const;
     Card line_card(int line, QPointF place) const;
     void move_moment(double x);
-    std::optional<Box> cause_box() const;
+    std::optional<Box> box_of(const TimelineData::Place& place) const;
+    Box place_of_card(const Card& card, double width, double height, double x) const;
     void hover(double x, double y);
 
     void show_around(double time);

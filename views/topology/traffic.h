@@ -49,8 +49,9 @@ struct Traffic {
 /// What is under way of that microbatch alone, without loads.
 Traffic only_parcels(Traffic traffic, int microbatch);
 
+enum class TrafficWords { whole, brief };
 /// "4/20 nodes work, 2 transfers": under way at that moment; "1 down, 4/19 nodes work, 2 transfers". Of loads alone:
-/// "nodes work 14 %, 103 MB/s over lines".
-QString traffic_words(const Traffic& traffic);
+/// "nodes work 14 %, 103 MB/s over lines". In brief "4/20 work, 2 transfers" and "work 14 %, 103 MB/s".
+QString traffic_words(const Traffic& traffic, TrafficWords how = TrafficWords::whole);
 
 }  // namespace skippipe

@@ -158,6 +158,10 @@ private:
     void follow_pause(const RunInfo* run);
     void ask_pause(bool pause);
     void ask_extension(RunId run);
+    void add_run_changes(QMenu& menu);
+    QString why_no_checkpoint(const RunInfo& run) const;
+    QString why_not_extend(RunId id) const;
+    QString why_not_fork(RunId id) const;
     /// The one that goes on, else the one in sight.
     RunId run_to_extend() const { return feed_.running() != nullptr ? feed_.running()->id : run_in_sight(); }
     void ask_checkpoint(RunId run);

@@ -95,11 +95,7 @@ void MainWindow::make_actions() {
     };
     connect(bar_, &TopBar::possible_changed, stop, as_buttons);
     as_buttons();
-    add_action(*run, tr("Extend…"), {}, [this] { ask_extension(run_to_extend()); });
-    add_action(*run, tr("Fork from checkpoint…"), {}, [this] {
-        if (const RunId one = run_in_sight(); one != 0) return ask_checkpoint(one);
-        banner_->show_message(tr("There is no run to fork: launch one first"));
-    });
+    add_run_changes(*run);
     add_action(*run, tr("Log"), QKeySequence(Qt::CTRL | Qt::Key_L), [this] {
         show_workspace(watch);
         watch_->show_log();
@@ -122,6 +118,26 @@ void MainWindow::make_actions() {
     design_->canvas().addAction(find);
     design_->addAction(find);  // wherever in Design the keys are
     add_action(*help, tr("Keys…"), QKeySequence(Qt::Key_Question), [this] { show_cheat_sheet(); });
+}
+
+/// What cannot be done with the run in sight is pale in the menu, and its tip says why; keys of its own say it too.
+void MainWindow::add_run_changes(QMenu& menu) {
+    auto* extend = add_action(menu, tr("Extend…"), {}, [this] { ask_extension(run_to_extend()); });
+    auto* fork = add_action(menu, tr("Fork from checkpoint…"), {}, [this] {
+        if (const RunId one = run_in_sight(); one != 0) return ask_checkpoint(one);
+        banner_->show_message(why_not_fork(0));
+    });
+    menu.setToolTipsVisible(true);
+    connect(&menu, &QMenu::aboutToShow, this, [this, extend, fork] {
+        for (const auto& [action, why] :
+             {std::pair{extend, why_not_extend(run_to_extend())}, {fork, why_not_fork(run_in_sight())}}) {
+            action->setEnabled(why.isEmpty());
+            action->setToolTip(why);
+        }
+    });
+    connect(&menu, &QMenu::aboutToHide, this, [extend, fork] {
+        for (auto* action : {extend, fork}) action->setEnabled(true);
+    });
 }
 
 /// The canvas's own actions work where it has the focus; the menu only makes them findable. What needs two things is

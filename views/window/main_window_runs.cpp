@@ -225,9 +225,48 @@ void MainWindow::extend_run(RunId id, int iterations) {
     launcher_.extend(id, iterations);
 }
 
+namespace {
+
+/// A run that goes on may write its first one yet.
+QString no_checkpoint_words(RunId run, const RunData* data) {
+    const int every = data != nullptr ? data->experiment.training.checkpoint_every : 0;
+    if (every > 0 && data->info.state == RunState::running && data->info.iterations_done < every)
+        return MainWindow::tr("Run %1 has no checkpoint yet: it writes the first after %2 iterations")
+            .arg(run)
+            .arg(every);
+    return MainWindow::tr("Run %1 has no checkpoint: it wrote none (Training, Checkpoint every)").arg(run);
+}
+
+}  // namespace
+
+/// A finished run's checkpoints are looked for on the disk when they are wanted; that it writes none is known before.
+QString MainWindow::why_no_checkpoint(const RunInfo& run) const {
+    const auto data = feed_.data(run.id);
+    if (is_interrupted(run) && run.checkpoint == 0) return no_checkpoint_words(run.id, data.get());
+    if (data == nullptr) return {};
+    const int every = data->experiment.training.checkpoint_every;
+    const bool writes_first_yet = run.state == RunState::running && run.iterations_done < every;
+    return every <= 0 || writes_first_yet ? no_checkpoint_words(run.id, data.get()) : QString{};
+}
+
+QString MainWindow::why_not_extend(RunId id) const {
+    const RunInfo* run = feed_.run(id);
+    if (run == nullptr) return tr("There is no run to extend: launch one first");
+    if (run->state == RunState::running) return {};
+    const QString why = why_no_checkpoint(*run);
+    return why.isEmpty() ? what_is_under_way() : why;
+}
+
+QString MainWindow::why_not_fork(RunId id) const {
+    const RunInfo* run = feed_.run(id);
+    if (run == nullptr) return tr("There is no run to fork: launch one first");
+    const QString why = why_no_checkpoint(*run);
+    return why.isEmpty() ? why_not_launch() : why;
+}
+
 void MainWindow::ask_extension(RunId id) {
     const RunInfo* run = feed_.run(id);
-    if (run == nullptr) return banner_->show_message(tr("There is no run to extend: launch one first"));
+    if (run == nullptr) return banner_->show_message(why_not_extend(0));
     constexpr int least_width = 380;  // its title is whole
     QInputDialog dialog(this);
     dialog.setWindowTitle(tr("Extend run %1").arg(id));
@@ -246,20 +285,6 @@ void MainWindow::fork_run(RunId run, int iterations_done) {
     if (const QString why = why_not_launch(); !why.isEmpty()) return banner_->show_message(why);
     launcher_.fork(run, iterations_done, document_);
 }
-
-namespace {
-
-/// A run that goes on may write its first one yet.
-QString no_checkpoint_words(RunId run, const RunData* data) {
-    const int every = data != nullptr ? data->experiment.training.checkpoint_every : 0;
-    if (every > 0 && data->info.state == RunState::running && data->info.iterations_done < every)
-        return MainWindow::tr("Run %1 has no checkpoint yet: it writes the first after %2 iterations")
-            .arg(run)
-            .arg(every);
-    return MainWindow::tr("Run %1 has no checkpoint: it wrote none (Training, Checkpoint every)").arg(run);
-}
-
-}  // namespace
 
 /// Which ones there are lies on the disk.
 void MainWindow::ask_checkpoint(RunId run) {

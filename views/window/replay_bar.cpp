@@ -78,6 +78,7 @@ void ReplayBar::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     constexpr int least_with_ends = 240;
     for (auto* end : {from_, to_}) end->setVisible(width() >= least_with_ends);
+    fit_words();
 }
 
 void ReplayBar::set_range(double begin_s, double end_s) {
@@ -115,7 +116,17 @@ void ReplayBar::set_moment(double seconds) {
     slider_->setValue(static_cast<int>(std::lround(slider_steps * std::clamp(share, 0.0, 1.0))));
 }
 
-void ReplayBar::set_words(const QString& words) { words_->setText(words); }
+void ReplayBar::set_words(const QString& words, const QString& brief) {
+    whole_words_ = words;
+    brief_words_ = brief;
+    words_->setToolTip(words);
+    fit_words();
+}
+
+void ReplayBar::fit_words() {
+    const bool fits = words_->fontMetrics().horizontalAdvance(whole_words_) <= width() - 2 * size::gap;
+    words_->setText(fits ? whole_words_ : brief_words_);
+}
 
 void ReplayBar::set_event(const QString& words) {
     event_->setText(words);

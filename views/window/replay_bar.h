@@ -24,8 +24,8 @@ public:
     double moment_s() const { return moment_s_; }
     /// Tells nobody.
     void set_moment(double seconds);
-    /// What goes on then.
-    void set_words(const QString& words);
+    /// What goes on then; `brief`: where there is no room for all of it.
+    void set_words(const QString& words, const QString& brief);
     /// What befalls the network then: losses, cuts; empty: nothing does.
     void set_event(const QString& words);
     void play(bool on);
@@ -59,10 +59,12 @@ private:
     void step_followed();
     void show_playing(bool on);
     void take_slider();
+    void fit_words();
 
     QToolButton* play_;
     QSlider* slider_;
     QLabel *from_, *to_, *words_, *event_;
+    QString whole_words_, brief_words_;
     QTimer timer_;
     QElapsedTimer clock_;
     double begin_s_ = 0, end_s_ = 1, moment_s_ = 1;

@@ -66,7 +66,7 @@ QString show_runs(MainWindow& window, const Screenshot& shot) {
     };
     if (shot.view == "curves") {
         divide("watch_rows", {430, 280});
-        divide("watch_top", {200, 640, 370});
+        divide("watch_top", {300, 540, 370});
     }
     if (shot.view == "runs") divide("compare_columns", {820, 390});
     return {};

@@ -30,6 +30,7 @@ namespace {
 constexpr int usual_top = 320, least_top = 220;  ///< pixels of the upper row
 constexpr double panel_share = 0.19;             ///< of the timeline's row, within so many pixels
 constexpr int least_panel = 316, most_panel = 480;
+constexpr int least_map = 260;      ///< nodes can be told apart, and the words below them are whole
 constexpr int roomy_bar = 1000;     ///< in a narrower one the timeline's keys are short
 constexpr int tell_ms = 120;        ///< while moments go by, tables and words follow so often
 constexpr double top_share = 0.35;  ///< of a window that is not high enough for the usual ones
@@ -90,6 +91,7 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     auto* network = new QWidget;
     network->setProperty("role", "surface");
     network->setAttribute(Qt::WA_StyledBackground);
+    network->setMinimumWidth(least_map);
     auto* network_column = seamless_column(network);
     network_column->addWidget(network_, 1);
     network_column->addWidget(replay_);
@@ -344,7 +346,7 @@ QToolButton* WatchPage::lanes_button() {
     choices(
         tr("Height"), heights, [this](double pixels) { timeline_->set_lane_height(pixels); },
         static_cast<int>(fit_lane_height));
-    auto* alone = menu->addAction(tr("The timeline alone"));
+    auto* alone = menu->addAction(tr("The timeline alone") + "\tT");
     alone->setObjectName("timeline_alone");
     alone->setCheckable(true);
     alone->setToolTip(tr("Without the network, the curves and the causes. T, with the keys in the timeline"));

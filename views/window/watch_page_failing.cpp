@@ -44,6 +44,7 @@ void WatchPage::fail_now(const std::string& node, std::optional<double> back_aft
         {"node", QString::fromStdString(node)},
         {"back_after_s", back_after_s ? QJsonValue(*back_after_s) : QJsonValue(QJsonValue::Null)}};
     feed_.send(run_, "fail", QJsonDocument(payload).toJson(QJsonDocument::Compact).toStdString());
+    replay_->keep_event_room(true);
     const QString name = QString::fromStdString(node);
     Q_EMIT told(back_after_s
                     ? tr("Run %1 was told: %2 fails now, back %3 later").arg(run_).arg(name, duration(*back_after_s))

@@ -129,9 +129,8 @@ void WatchPage::refresh() {
     show_devices();
     show_differences();
     show_selected();
-    // Where something may be lost its line has its room before, and keeps it while the run is in sight.
-    if (data->info.state == RunState::running || !data->lanes->losses().empty() || !data->experiment.failures.empty())
-        replay_->keep_event_room(true);
+    // Where something is to be lost its line has its room before, and keeps it while the run is in sight.
+    if (!data->lanes->losses().empty() || !data->experiment.failures.empty()) replay_->keep_event_room(true);
     show_moment();
     if (std::exchange(opens_at_work_, false)) show_busiest_moment();
     follow_newest();

@@ -93,13 +93,17 @@ void WatchPage::show_drawn_causes() {
     drawn_->show_causes(drawn_causes_, drawn_down_);
 }
 
+/// A node that is selected alone has its stage told as well.
 void WatchPage::mark_splits() {
     const auto& now = selection_.now();
-    by_stage_->mark(now.stage);
-    std::optional<int> node;
+    std::optional<int> node, stage = now.stage;
     if (shown_ && now.nodes.size() == 1)
         for (std::size_t lane = 0; lane < shown_->lanes->lanes().size(); ++lane)
             if (shown_->lanes->lanes()[lane].name == *now.nodes.begin()) node = static_cast<int>(lane);
+    if (const int served = node ? shown_->lanes->lanes()[static_cast<std::size_t>(*node)].stage : -1;
+        !stage && served >= 0)
+        stage = served;
+    by_stage_->mark(stage);
     by_node_->mark(node);
 }
 
@@ -174,8 +178,11 @@ void WatchPage::show_moment() {
     const double seen_s = zoom_.end() - zoom_.begin();
     const QString moment = rests ? tr("Iteration %1").arg(one->iteration + 1)
                                  : tick(at_s, std::min(1.0, nice_step(std::max(seen_s, 1e-6) / 200)));
-    replay_->set_words((out_of_sight ? tr("%1, out of sight: %2") : tr("%1: %2"))
-                           .arg(moment, traffic_words(network_->scene_model().traffic())));
+    const auto told = [&](TrafficWords how) {
+        return (out_of_sight ? tr("%1, out of sight: %2") : tr("%1: %2"))
+            .arg(moment, traffic_words(network_->scene_model().traffic(), how));
+    };
+    replay_->set_words(told(TrafficWords::whole), told(TrafficWords::brief));
     if (const auto* told = chosen_iteration(); told != nullptr && told->iteration != told_iteration_) {
         if (!replay_->is_playing())
             tell_iteration();
