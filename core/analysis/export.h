@@ -32,6 +32,7 @@ struct SvgOptions {
     double width_px = 1280;
     RunClock clock = RunClock::network;  ///< whose seconds they are
     double extent_s = 0;                 ///< the axis goes so far at least: of timelines beside each other, one scale
+    bool has_legend = true;              ///< of several below each other the last may tell for all
     double lettering = 1;                ///< times as large as usual, as far as there is room: on paper all is smaller
 };
 

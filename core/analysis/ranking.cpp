@@ -50,6 +50,17 @@ void find_quickest(const std::vector<RankedRun>& runs, Ranking& ranking) {
 
 }  // namespace
 
+bool did_nothing(const RunInfo& run) { return run.state == RunState::failed && run.iterations_done == 0; }
+
+bool train_the_same(const Experiment& a, const Experiment& b) { return a.model == b.model && a.data == b.data; }
+
+std::vector<bool> held_against(const std::vector<const Experiment*>& runs, std::size_t baseline) {
+    std::vector<bool> held(runs.size());
+    std::transform(runs.begin(), runs.end(), held.begin(),
+                   [&](const Experiment* run) { return train_the_same(*runs[baseline], *run); });
+    return std::count(held.begin(), held.end(), true) > 1 ? held : std::vector<bool>(runs.size(), true);
+}
+
 SeedGroups::SeedGroups(const std::vector<RankedRun>& runs) {
     std::vector<Experiment> groups;
     for (const auto& run : runs) {

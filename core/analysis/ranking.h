@@ -12,6 +12,16 @@
 
 namespace skippipe {
 
+/// Whether the run failed before its first iteration: there is nothing to hold it against others by.
+bool did_nothing(const RunInfo& run);
+
+/// The same model on the same data: only then does a figure make one run better than another.
+bool train_the_same(const Experiment& a, const Experiment& b);
+
+/// Whether each run is held against the one at `baseline`: it trains the same. All are where no other run does: then
+/// there would be nothing to see.
+std::vector<bool> held_against(const std::vector<const Experiment*>& runs, std::size_t baseline);
+
 struct RankedRun {
     const RunInfo* info = nullptr;
     const Experiment* experiment = nullptr;

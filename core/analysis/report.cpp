@@ -21,6 +21,7 @@
 #include "core/analysis/markup.h"
 #include "core/analysis/ranking.h"
 #include "core/analysis/report_setup.h"
+#include "core/analysis/report_verdict.h"
 #include "core/base/format.h"
 #include "core/experiment/io.h"
 
@@ -125,15 +126,6 @@ bool tells(const Figure& figure, std::size_t run) {
                                           : std::abs(*now - *base) >= hardly * std::abs(*base);
 }
 
-/// "Runs 1 and 3 are best".
-std::string best_words(const std::vector<std::size_t>& best, const std::vector<ReportRun>& runs) {
-    if (best.size() == 1) return fmt::format("Run {} is best.", runs[best.front()].info.id);
-    std::string words = "Runs ";
-    for (std::size_t i = 0; i < best.size(); ++i)
-        words += (i == 0 ? "" : i + 1 == best.size() ? " and " : ", ") + std::to_string(runs[best[i]].info.id);
-    return words + " are best.";
-}
-
 class ReportPage {
 public:
     ReportPage(const std::vector<ReportRun>& runs, const ReportOptions& options) : runs_(runs), options_(options) {
@@ -150,7 +142,8 @@ public:
             "</head><body>\n<h1>{0}</h1>\n",
             escaped(options_.title), page_style);
         if (!options_.question.empty()) add("<p><strong>Question:</strong> {}</p>\n", escaped(options_.question));
-        verdict();
+        out_ += verdict_html(runs_, experiments_, clock_,
+                             [this](const auto& some, const auto& among) { return shared_words(some, among); });
         list();
         differences();
         figures();
@@ -248,14 +241,19 @@ private:
         return words;
     }
 
-    /// " Only they have skip ratio 0.33 instead of 0.": what all of some runs have and no other has.
-    std::string shared_words(const std::vector<std::size_t>& some) const {
+    /// " Only they have skip ratio 0.33 instead of 0.": what all of some runs have and no other has of those
+    /// `among` which they are.
+    std::string shared_words(const std::vector<std::size_t>& some, const std::vector<std::size_t>& among) const {
         constexpr std::size_t most_named = 3;
+        const auto is_in = [](std::size_t run, const std::vector<std::size_t>& runs) {
+            return std::find(runs.begin(), runs.end(), run) != runs.end();
+        };
         std::vector<std::string> named;
         for (const auto& parameter : parameters_) {
             std::set<std::string> theirs, others;
             for (std::size_t one = 0; one < read_.size(); ++one) {
-                const bool is_one = std::find(some.begin(), some.end(), read_[one]) != some.end();
+                if (!is_in(read_[one], among)) continue;
+                const bool is_one = is_in(read_[one], some);
                 (is_one ? theirs : others).insert(told_value(parameter, one));
             }
             if (theirs.size() != 1 || others.empty() || others.contains(*theirs.begin())) continue;
@@ -267,86 +265,6 @@ private:
         named.resize(named.size() - more);
         return fmt::format(" Only {} {}{}.", some.size() == 1 ? "it has" : "they have", fmt::join(named, ", "),
                            more > 0 ? fmt::format(" and {} more", more) : "");
-    }
-
-    /// Why no run is called best.
-    std::string undecided_words(Undecided why) const {
-        if (why == Undecided::only_seeds) return "Only the seed differs: what tells these runs apart is chance.";
-        if (why != Undecided::unequal_work) return {};
-        std::string words = "The runs did unequal work:";
-        for (const auto& run : runs_)
-            words += fmt::format("{} run {} did {} iterations", &run == &runs_.front() ? "" : ",", run.info.id,
-                                 run.info.iterations_done);
-        return words + '.';
-    }
-
-    /// Which runs are best, as the window has it; then who is soonest, lowest and quickest, and whether that may be
-    /// chance.
-    void verdict() {
-        std::vector<JudgedRun> judged;
-        for (std::size_t i = 0; i < runs_.size(); ++i)
-            judged.push_back({&runs_[i].info, &experiments_[i], &runs_[i].metrics,
-                              runs_[i].iteration ? &*runs_[i].iteration : nullptr});
-        const auto verdict = judge(judged);
-        if (!verdict) return;
-        if (!verdict->best.empty())
-            add("<p><strong>{}</strong>{}</p>\n", best_words(verdict->best, runs_),
-                escaped(shared_words(verdict->best)));
-        else if (const auto why = undecided_words(verdict->undecided); !why.empty())
-            add("<p><strong>{}</strong></p>\n", escaped(why));
-        if (verdict->soonest) add("<p>{}</p>\n", escaped(soonest_words(*verdict->soonest)));
-        add("<p>{}</p>\n", escaped(lowest_words(verdict->ranking)));
-    }
-
-    /// "Soonest at the training loss that all reach (2.82): run 1, 18.5 s; run 3 takes as long, run 4 takes 1.74 times
-    /// as long".
-    std::string soonest_words(const Soonest& soonest) const {
-        auto words =
-            fmt::format("Soonest at the {} that all reach ({}): run {}, {}",
-                        soonest.metric == "loss" ? "training loss" : "validation loss", format_number(soonest.target),
-                        runs_[soonest.quickest].info.id, format_seconds(soonest.seconds[soonest.quickest]));
-        std::vector<std::size_t> others;
-        for (std::size_t i = 0; i < runs_.size(); ++i)
-            if (i != soonest.quickest) others.push_back(i);
-        std::stable_sort(others.begin(), others.end(),
-                         [&](auto a, auto b) { return soonest.seconds[a] < soonest.seconds[b]; });
-        for (const auto i : others) {
-            const double ratio = soonest.seconds[i] / soonest.seconds[soonest.quickest];
-            words += fmt::format("{} run {} takes {}as long", i == others.front() ? ";" : ",", runs_[i].info.id,
-                                 ratio < as_long ? "" : format_number(ratio) + " times ");
-        }
-        return words + ".";
-    }
-
-    std::string lowest_words(const Ranking& ranking) const {
-        const bool by_loss = ranking.by == Ranking::By::loss;
-        const RunInfo &best = runs_[ranking.best].info, &other = runs_[ranking.other].info;
-        const double mine = ranked_value(ranking, best), theirs = ranked_value(ranking, other);
-        const std::string figure = by_loss ? "last validation loss " + format_number(mine)
-                                           : fmt::format("{} an iteration {}", format_seconds(mine), of_whom(clock_));
-        std::string words;
-        if (ranking.alike)
-            words = fmt::format("The runs' last validation losses are alike: {}.", format_number(mine));
-        else if (ranking.equal)
-            words = fmt::format("Run {} and run {} are alike: {}.", best.id, other.id, figure);
-        else
-            words =
-                fmt::format("Run {} has the {}: {}, {} less than run {}'s{}.", best.id,
-                            by_loss ? "lowest loss" : "shortest iteration", figure, format_percent(1 - mine / theirs),
-                            other.id, ranking.unequal ? ", of runs of unequal numbers of iterations" : "");
-        if (ranking.p && !ranking.alike)
-            words += fmt::format(" Over {} and {} seeds p = {:.3g} (Welch's test){}.", ranking.best_seeds,
-                                 ranking.other_seeds, *ranking.p, ranking.may_be_chance ? ": it may be chance" : "");
-        else if (ranking.may_be_chance && !ranking.alike)
-            words += " So small a difference may be chance: more seeds would tell.";
-        if (ranking.quickest) {
-            const RunInfo& quickest = runs_[*ranking.quickest].info;
-            words += fmt::format(" Run {} is quickest: {} of {} an iteration, {:.3g} times that of run {}.",
-                                 quickest.id, format_seconds(*quickest.iteration_s), time_words(clock_),
-                                 *quickest.iteration_s / *runs_[ranking.slowest].info.iteration_s,
-                                 runs_[ranking.slowest].info.id);
-        }
-        return words;
     }
 
     void list() {
@@ -424,7 +342,8 @@ private:
     /// Against the baseline's, with whether it is better.
     void change(const Figure& figure, std::size_t run, bool judged) {
         const auto words = escaped(unbroken("(" + format_change(*figure.ratios[run]) + ")"));
-        if (!judged || is_seed_[run] || !tells(figure, run)) return add(" {}", words);
+        const bool is_other_work = !train_the_same(experiments_.front(), experiments_[run]);
+        if (!judged || is_seed_[run] || is_other_work || !tells(figure, run)) return add(" {}", words);
         const bool is_less = *figure.values[run] < *figure.values.front();
         const bool is_better = is_less == (figure.better == Better::smaller);
         marks_ = true;
@@ -464,8 +383,8 @@ private:
 
     void losses() {
         add("<h2>Losses</h2>\n");
-        for (const auto& [metric, words] :
-             {std::pair{"loss", "Training loss (nats a token)"}, std::pair{"validation_loss", "Validation loss"}}) {
+        for (const auto& [metric, words] : {std::pair{"loss", "Training loss (nats a token)"},
+                                            std::pair{"validation_loss", "Validation loss (nats a token)"}}) {
             const auto curves = curves_of(metric);
             std::vector<ChartLine> lines;
             for (std::size_t i = 0; i < runs_.size(); ++i)
@@ -479,7 +398,14 @@ private:
     }
 
     /// How far each had to go to the worst last value.
-    void race(const std::vector<std::vector<CurvePoint>>& curves, const char* words) {
+    void race(std::vector<std::vector<CurvePoint>> curves, const char* words) {
+        // Another model, or other data, has other losses: it is in no race.
+        std::vector<const Experiment*> experiments;
+        experiments.reserve(experiments_.size());
+        for (const auto& one : experiments_) experiments.push_back(&one);
+        const auto held = held_against(experiments, 0);
+        for (std::size_t i = 0; i < curves.size(); ++i)
+            if (!held[i]) curves[i].clear();
         std::vector<std::size_t> own(curves.size());
         for (std::size_t i = 0; i < own.size(); ++i) own[i] = i;
         const auto race = loss_race(curves, own);
@@ -553,6 +479,20 @@ private:
         return longest;
     }
 
+    /// Whether a timeline below tells by the same colours and lines: one legend is enough then.
+    bool tells_later(std::size_t run) const {
+        const auto has_reductions = [](const ReportRun& one) {
+            return std::any_of(one.spans.begin(), one.spans.end(),
+                               [](const auto& s) { return s.span.kind == SpanKind::transfer_reduction; });
+        };
+        const auto tells = [&](const ReportRun& other) {
+            return other.problem && !other.spans.empty() &&
+                   other.drawn.stages.size() == runs_[run].drawn.stages.size() &&
+                   has_reductions(other) == has_reductions(runs_[run]);
+        };
+        return std::any_of(runs_.begin() + static_cast<std::ptrdiff_t>(run) + 1, runs_.end(), tells);
+    }
+
     void timelines() {
         if (std::all_of(runs_.begin(), runs_.end(), [](const ReportRun& run) { return run.spans.empty(); })) return;
         add("<h2>Timelines of one iteration</h2>\n");
@@ -567,6 +507,7 @@ private:
                                                        run.spans.front().iteration + 1),
                                   .clock = run_clock({experiments_[i].execution.clock}),
                                   .extent_s = extent_s.value_or(0),
+                                  .has_legend = !tells_later(i),
                                   .lettering = options_.lettering}) +
                     "</figure>\n";
         }

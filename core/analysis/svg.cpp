@@ -96,7 +96,7 @@ public:
         lanes();
         for (const Span* span : spans_) is_on_line(span->kind) ? line(*span) : box(*span);
         axis();
-        legend();
+        if (options_.has_legend) legend();
         return out_ + "</svg>\n";
     }
 
@@ -139,7 +139,8 @@ private:
     }
 
     void head() {
-        const double height_px = bottom_px() + axis_px + legend_row() * legend_rows() + margin_px;
+        const double height_px =
+            bottom_px() + axis_px + (options_.has_legend ? legend_row() * legend_rows() + margin_px : 0);
         add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
             "{1:.0f}\" "
             "font-family=\"system-ui, sans-serif\" role=\"img\">\n",

@@ -20,6 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Settings = std::vector<std::pair<std::string, Json>>;
 
+constexpr const char* planner_field = "pipeline.planner";
+
 /// "/pipeline/skip_ratio" as "pipeline.skip_ratio": people may name a field as its faults do.
 std::string with_dots(std::string field) {
     if (!field.starts_with('/')) return field;
@@ -87,24 +89,6 @@ Json draw(const SweepAxis& axis, const Json& document, Rng& rng) {
     return whole ? Json(static_cast<std::int64_t>(std::llround(value))) : Json(value);
 }
 
-/// Each once: what was drawn before would train the same again. Fewer than were asked for where so many do not come.
-std::vector<Settings> drawn(const Json& document, const SweepRequest& request) {
-    constexpr int most_draws_in_vain = 1000;  // one after the other
-    std::vector<Settings> all;
-    std::set<Settings> seen;
-    Rng rng(request.draw_seed);
-    int in_vain = 0;
-    while (static_cast<int>(all.size()) < request.draws && in_vain < most_draws_in_vain) {
-        Settings one;
-        one.reserve(request.axes.size());
-        for (const auto& axis : request.axes) one.emplace_back(axis.field, draw(axis, document, rng));
-        const bool is_new = seen.insert(one).second;
-        in_vain = is_new ? 0 : in_vain + 1;
-        if (is_new) all.push_back(std::move(one));
-    }
-    return all;
-}
-
 /// Each once: what is there twice would train the same again.
 std::vector<Settings> combined(const SweepRequest& request) {
     std::vector<Settings> all(1);
@@ -126,6 +110,50 @@ std::vector<Settings> combined(const SweepRequest& request) {
     return all;
 }
 
+/// What is trained where nothing is skipped, whatever ratio was asked for.
+void take_out_skips(Settings& settings) {
+    for (auto& [field, value] : settings)
+        if (field == skip_ratio_field) value = 0;
+}
+
+/// With skip ratio 0 where the planner, theirs or else `planner`, skips nothing.
+Settings as_trained(Settings settings, std::string planner, const std::set<std::string>& full_pipelines) {
+    for (const auto& [field, value] : settings)
+        if (field == planner_field && value.is_string()) planner = value.get<std::string>();
+    if (full_pipelines.contains(planner)) take_out_skips(settings);
+    return settings;
+}
+
+/// Each once: what was drawn before would train the same again. Fewer than were asked for where there are not as many.
+std::vector<Settings> drawn(const Json& document, const std::string& planner, const SweepRequest& request) {
+    constexpr int most_draws_in_vain = 1000;  // one after the other
+    std::vector<Settings> all;
+    std::set<Settings> seen;
+    Rng rng(request.draw_seed);
+    int in_vain = 0;
+    const auto take = [&](Settings one) {
+        const bool is_new = seen.insert(as_trained(one, planner, request.full_pipelines)).second;
+        if (is_new) all.push_back(std::move(one));
+        return is_new;
+    };
+    const auto wants_more = [&] { return static_cast<int>(all.size()) < request.draws; };
+    while (wants_more() && in_vain < most_draws_in_vain) {
+        Settings one;
+        one.reserve(request.axes.size());
+        for (const auto& axis : request.axes) one.emplace_back(axis.field, draw(axis, document, rng));
+        in_vain = take(std::move(one)) ? 0 : in_vain + 1;
+    }
+    // The last few of many come seldom by chance.
+    const bool are_listed = std::none_of(request.axes.begin(), request.axes.end(),
+                                         [](const SweepAxis& axis) { return axis.range.has_value(); });
+    if (!wants_more() || !are_listed) return all;
+    auto rest = combined(request);
+    if (rest.size() > most_sweep_points) return all;
+    for (auto& one : rest)
+        if (wants_more()) take(std::move(one));
+    return all;
+}
+
 SweepPoint make_point(Json document, const Settings& settings) {
     SweepPoint point{settings, {}};
     for (const auto& [field, value] : settings) set_field(document, field, value, "--vary");
@@ -135,14 +163,6 @@ SweepPoint make_point(Json document, const Settings& settings) {
     if (!parsed.faults.empty()) throw InputError(parsed.faults);
     point.experiment = std::move(parsed.experiment);
     return point;
-}
-
-/// What is trained where nothing is skipped, whatever ratio was asked for.
-void take_out_skips(SweepPoint& point) {
-    point.is_full_pipeline = true;
-    point.experiment.pipeline.skip_ratio = 0;
-    for (auto& [field, value] : point.settings)
-        if (field == skip_ratio_field) value = 0;
 }
 
 }  // namespace
@@ -170,7 +190,7 @@ std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest&
         throw InputError("--seeds", "the seed varies already", "--vary names it", "Leave one of them out");
     auto document = to_json(base);
     document["seeds"] = 1;
-    const auto combinations = request.draws > 0 ? drawn(document, request) : combined(request);
+    const auto combinations = request.draws > 0 ? drawn(document, base.pipeline.planner, request) : combined(request);
     const auto count = combinations.size() * static_cast<std::size_t>(std::max(request.seeds, 1));
     if (count > most_sweep_points)
         throw InputError("--vary", fmt::format("the sweep has more than {} points", most_sweep_points), "",
@@ -182,7 +202,11 @@ std::vector<SweepPoint> sweep_points(const Experiment& base, const SweepRequest&
             auto own = settings;
             if (request.seeds > 1) own.emplace_back("seed", base.seed + static_cast<std::uint64_t>(i));
             auto point = make_point(document, own);
-            if (request.full_pipelines.contains(point.experiment.pipeline.planner)) take_out_skips(point);
+            if (request.full_pipelines.contains(point.experiment.pipeline.planner)) {
+                point.is_full_pipeline = true;
+                point.experiment.pipeline.skip_ratio = 0;
+                take_out_skips(point.settings);
+            }
             if (seen.insert(point.settings).second) points.push_back(std::move(point));
         }
     return points;
@@ -211,7 +235,7 @@ std::size_t training_hash(const Experiment& experiment) {
 }
 
 std::vector<std::string> sweepable_fields(const Experiment& experiment) {
-    std::vector<std::string> fields{skip_ratio_field, "pipeline.planner", "training.learning_rate", "seed"};
+    std::vector<std::string> fields{skip_ratio_field, planner_field, "training.learning_rate", "seed"};
     const auto leaves = to_json(experiment).flatten();
     for (const auto& [pointer, value] : leaves.items()) {
         const auto field = with_dots(pointer);

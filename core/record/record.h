@@ -172,6 +172,9 @@ struct ResumedRun {
     struct Begin {
         int iteration = 0;
         double network_s = 0;
+        /// Of the run that a fork began in, with the fork's first iteration; 0: it is no fork.
+        double machine_s = 0;
+        std::int64_t tokens = 0;
     };
     std::optional<Begin> begin;
 };

@@ -57,11 +57,13 @@ ResumedRun resumed(SQLite::Database& database, RunId run) {
         return query.executeStep() ? optional_real(query.getColumn(0)) : std::nullopt;
     };
     SQLite::Statement first{database,
-                            "SELECT iteration, network_s - value FROM metrics WHERE run = ? AND name = 'iteration_s' "
-                            "ORDER BY row LIMIT 1"};
+                            "SELECT iteration, network_s - value, machine_s, tokens FROM metrics "
+                            "WHERE run = ? AND name = 'iteration_s' ORDER BY row LIMIT 1"};
     first.bind(1, run);
     std::optional<ResumedRun::Begin> begin;
-    if (first.executeStep()) begin = {first.getColumn(0).getInt(), real(first.getColumn(1))};
+    if (first.executeStep()) begin = {first.getColumn(0).getInt(), real(first.getColumn(1)), 0, 0};
+    if (begin && begin->iteration > 0)
+        begin->machine_s = real(first.getColumn(2)), begin->tokens = first.getColumn(3).getInt64();
     return {value("validation_loss", "ASC"), value("validation_loss", "DESC"),
             value("bits_per_byte", "DESC").value_or(0), begin};
 }

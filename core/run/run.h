@@ -81,6 +81,7 @@ private:
     void offer_better_plan(const protocol::Iterated& m);
     void place_checkpoints(bool recorded = false);
     Plan plan_of(const std::string& json) const;
+    void count_tokens(std::int64_t tokens, double machine_s);
     void metric(int iteration, const char* name, double value, double network_s, double machine_s, std::int64_t tokens);
 
     // run_alarms.cpp
@@ -115,8 +116,10 @@ private:
     Plan plan_;                         ///< in force
     std::optional<Forecast> forecast_;  ///< under the wall clock, from the workers' hello on, while all ranks are there
     std::vector<protocol::RankMachine> machines_;
-    double network_s_ = 0;  ///< where the last iteration ended
-    double began_s_ = 0;    ///< where the first one of its own began: a fork's in the middle of another run
+    double network_s_ = 0;           ///< where the last iteration ended
+    double began_s_ = 0;             ///< where the first one of its own began: a fork's in the middle of another run
+    double began_machine_s_ = 0;     ///< what that run had taken
+    std::int64_t began_tokens_ = 0;  ///< and trained
     RankFailures failures_;
     IdleMean idle_;
     std::vector<protocol::Checkpointed> written_;  ///< that do not count yet

@@ -43,7 +43,7 @@ void Run::receive(const protocol::Iterated& m) {
     info.iterations_done = m.iteration + 1;
     info.machine_s = m.machine_s;
     info.iteration_s = (end_s - began_s_) / (info.iterations_done - info.first_iteration);
-    if (m.tokens > 0 && m.machine_s > 0) info.tokens_per_second = static_cast<double>(m.tokens) / m.machine_s;
+    count_tokens(m.tokens, m.machine_s);
     recorder_.iteration_done(outcome_.run, info.iterations_done, m.machine_s);
     if (forecast_) {
         note("predicted_iteration_s", forecast_->observe(m));
@@ -53,6 +53,12 @@ void Run::receive(const protocol::Iterated& m) {
     look_at_figures(m);
     begin_iteration(m.iteration + 1);
     if (progress_.iterated) progress_.iterated(m);
+}
+
+/// Its own: a fork's machine may be another than that of the run it began in.
+void Run::count_tokens(std::int64_t tokens, double machine_s) {
+    if (tokens > began_tokens_ && machine_s > began_machine_s_)
+        outcome_.info.tokens_per_second = static_cast<double>(tokens - began_tokens_) / (machine_s - began_machine_s_);
 }
 
 void Run::keep_devices(const protocol::Iterated& m) {

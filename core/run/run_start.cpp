@@ -156,7 +156,12 @@ void Run::take_up() {
     outcome_.info.first_validation_loss = had.first_validation_loss;
     outcome_.info.last_validation_loss = had.last_validation_loss;
     outcome_.bits_per_byte = had.bits_per_byte;
-    if (had.begin) outcome_.info.first_iteration = had.begin->iteration, began_s_ = had.begin->network_s;
+    if (const auto& begin = had.begin) {
+        outcome_.info.first_iteration = begin->iteration;
+        began_s_ = begin->network_s;
+        began_machine_s_ = begin->machine_s;
+        began_tokens_ = begin->tokens;
+    }
     prune_checkpoints(job_.record, from.run, position.iterations_done,
                       static_cast<std::size_t>(job_.experiment.training.keep_checkpoints));
 }
@@ -165,11 +170,15 @@ void Run::continue_from(const TrainingPosition& position) {
     auto& info = outcome_.info;
     info.iterations_done = position.iterations_done;
     info.machine_s = position.machine_s;
-    if (job_.origin->fork) info.first_iteration = position.iterations_done, began_s_ = position.network_s;
+    if (job_.origin->fork) {
+        info.first_iteration = position.iterations_done;
+        began_s_ = position.network_s;
+        began_machine_s_ = position.machine_s;
+        began_tokens_ = position.tokens;
+    }
     if (const int own = info.iterations_done - info.first_iteration; own > 0)
         info.iteration_s = (position.network_s - began_s_) / own;
-    if (position.tokens > 0 && position.machine_s > 0)
-        info.tokens_per_second = static_cast<double>(position.tokens) / position.machine_s;
+    count_tokens(position.tokens, position.machine_s);
     recorder_.iteration_done(outcome_.run, info.iterations_done, info.machine_s);
     log_.info(fmt::format("{} after {} iterations, {}",
                           job_.origin->fork ? fmt::format("begins where run {} was", job_.origin->run) : "goes on",

@@ -312,6 +312,29 @@ private Q_SLOTS:
         QCOMPARE(count_of(mixed, ">Network time 1"), 1U);
     }
 
+    /// As in the window: who trains another model is neither best nor better, and in no race; nor is who did nothing.
+    void a_report_sets_other_work_aside() {
+        auto one = report_run(1, "one", 0), other = report_run(9, "nine", 0.25), apart = report_run(4, "four", 0);
+        apart.experiment_json = R"({"model": {"blocks": 3}})";
+        one.info.last_validation_loss = 3;
+        other.info.last_validation_loss = 2.5;
+        apart.info.last_validation_loss = 1;
+        apart.info.iteration_s = 1;
+        const auto has = [](const std::string& text, const std::string& part) {
+            return text.find(part) != std::string::npos;
+        };
+        const auto text = report_html({one, other, apart}, {.title = "Apart"});
+        for (const char* part : {"<strong>Run 9 is best.</strong>", "Run 9 has the lowest loss",
+                                 "Run 4 trains another model, or on other data, and is set aside."})
+            QVERIFY2(has(text, part), part);
+        QCOMPARE(count_of(text, "class=\"better\""), 2U);  // run 9's iteration and loss, none of run 4
+        QVERIFY2(!has(text, "run 4 takes"), "it is in no race");
+        QVERIFY(has(report_html({one, apart}, {.title = "Two"}), "These runs train different models"));
+        ReportRun failed{.info = {.id = 5, .state = RunState::failed}};
+        const auto failing = report_html({one, other, failed}, {.title = "Failed"});
+        QVERIFY(has(failing, "Run 9 is best.") && has(failing, "Run 5 failed before its first iteration."));
+    }
+
     void a_report_stands_alone() {
         const auto text = report_html({report_run(1, "<one>", 0), report_run(9, "nine", 0.25)},
                                       {.title = "A & B", .question = "Is it <worth> it?", .program = "test"});
@@ -325,6 +348,7 @@ private Q_SLOTS:
             QVERIFY2(text.find(outside) == std::string::npos, outside);
         QCOMPARE(count_of(text, "<svg"), 3U);  // losses and two timelines
         QCOMPARE(count_of(text, "<polyline"), 2U);
+        QCOMPARE(count_of(text, "Plain: forward."), 1U);  // below the last timeline
         QVERIFY(text.find("(-2.50") != std::string::npos || text.find("(\xE2\x88\x92"
                                                                       "2.50") != std::string::npos);
         QVERIFY(text.find("Network time is that of the drawn network.") != std::string::npos);

@@ -2,6 +2,7 @@
 // Many experiments out of one.
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -120,6 +121,23 @@ private Q_SLOTS:
         for (std::size_t i = 0; i < few.size(); ++i)
             for (std::size_t k = 0; k < i; ++k) QVERIFY(!trains_alike(few[i].experiment, few[k].experiment));
         QCOMPARE(points_of({"pipeline.planner=gpipe,1f1b"}, 2, 40).size(), 4U);
+    }
+
+    /// One drawn again counts for nothing: neither by another ratio of a planner that skips nothing, nor where nearly
+    /// all are drawn.
+    void as_many_are_drawn_as_were_asked_for() {
+        const auto drawn = [](const std::vector<std::string>& axes, int draws) {
+            SweepRequest request{{}, 1, draws, 1, {"gpipe", "1f1b"}};
+            for (const auto& axis : axes) request.axes.push_back(parse_axis(axis));
+            return sweep_points(small(), request);
+        };
+        const auto half = drawn({"pipeline.skip_ratio=0..0.5", "pipeline.planner=gpipe,1f1b,skippipe"}, 12);
+        QCOMPARE(half.size(), 12U);
+        QCOMPARE(std::count_if(half.begin(), half.end(), [](const auto& one) { return one.is_full_pipeline; }), 2);
+        QCOMPARE(drawn({"pipeline.skip_ratio=0,0.25,0.5", "pipeline.planner=gpipe,skippipe"}, 6).size(), 4U);
+        std::string rates = "training.learning_rate=1e-3";
+        for (int i = 0; i < 9'000; ++i) rates += i == 4'000 ? ",2e-3" : ",1e-3";
+        QCOMPARE(drawn({rates}, 2).size(), 2U);
     }
 
     void what_does_not_fit_is_named() {

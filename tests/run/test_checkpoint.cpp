@@ -613,9 +613,22 @@ private Q_SLOTS:
         progress.interrupted = [&] { return done >= 10; };
         const auto stopped = execute(job, progress);
         QCOMPARE(stopped.state, RunState::stopped);
+        const auto own_speed = [](const RunInfo& run, const std::vector<Metric>& metrics, double from_s, auto from) {
+            const auto last =
+                std::find_if(metrics.rbegin(), metrics.rend(), [](const Metric& m) { return m.name == "iteration_s"; });
+            const double speed = static_cast<double>(last->tokens - from) / (last->machine_s - from_s);
+            return last->tokens > from && std::abs(run.tokens_per_second.value_or(0) / speed - 1) < 1e-9;
+        };
+        const auto& before = from.manifest.position;
+        QVERIFY(before.tokens > 0 &&
+                own_speed(stopped.info, Reader(job.record).metrics(stopped.run), before.machine_s, before.tokens));
         const auto second = execute(resumed(job, stopped.run));
         QVERIFY2(second.state == RunState::finished, second.info.error.c_str());
         Reader reader(job.record);
+        const auto metrics = reader.metrics(stopped.run);
+        const auto begun =
+            std::find_if(metrics.begin(), metrics.end(), [](const Metric& m) { return m.name == "iteration_s"; });
+        QVERIFY(own_speed(*reader.run(stopped.run), metrics, begun->machine_s, begun->tokens));
         double sum_s = 0;
         int count = 0;
         for (const auto& m : reader.metrics(stopped.run))

@@ -58,7 +58,7 @@ private Q_SLOTS:
             return curve_set(runs, 1, {"iteration_s", WorkAxis::network_time}, store);
         };
         QCOMPARE(label({&a, &b}).x_label, QString("Wall-clock time"));
-        QCOMPARE(label({&a, &b}).y_label, QString("Iteration (wall-clock time)"));
+        QCOMPARE(label({&a, &b}).y_label, QString("Iteration, wall-clock time"));
         QCOMPARE(label({&c}).x_label, QString("Network time"));
         QCOMPARE(work_in_sentence(WorkAxis::network_time, clock_of({&a, &b})), QString("wall-clock time"));
     }

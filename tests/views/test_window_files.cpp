@@ -399,6 +399,22 @@ private Q_SLOTS:
         };
         QVERIFY(pages(listed(1000)) > 3 * pages(listed(10)));
         QVERIFY(page(3, true).size() > page(3, false).size() + 100);
+        // Words stand at the left, figures at the right. A table rather goes on than leaves much of a page empty.
+        const QString paper = for_paper(R"(<table class="pairs"><tr><td>Host</td><td>vm</td></tr></table>
+            <table><tr><td>Loss</td><td>2.8</td></tr></table>)");
+        QVERIFY2(paper.contains(R"(<td align="left">vm</td>)") && paper.contains(R"(<td align="right">2.8</td>)"),
+                 qPrintable(paper));
+        const auto filled = [&](int lines, int rows) {
+            QString text = "<html><body>";
+            for (int i = 0; i < lines; ++i) text += "<p>line</p>";
+            for (int k = 0; k < 8; ++k) {
+                text += "<h2>Head</h2><table><tr><th>a</th></tr>";
+                for (int i = 0; i < rows; ++i) text += "<tr><td>1</td></tr>";
+                text += "</table>";
+            }
+            return pages(report_pdf((text + "</body></html>").toStdString()));
+        };
+        QVERIFY2(filled(0, 20) <= 4, qPrintable(QString::number(filled(0, 20))));
     }
 
     void runs_of_another_record_are_imported() {

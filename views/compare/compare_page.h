@@ -73,14 +73,15 @@ private:
     void show_parts();
     void show_differences(const std::vector<const RunData*>& runs);
     void fit_list();
-    void want_what_is_in_sight();
+    QWidget* report_corner();
+    // compare_page_timelines.cpp
     QWidget* timelines_tab();
     void show_one_iteration();
     void show_timelines(const std::vector<const RunData*>& runs);
     void fit_timelines();
     void order_lanes();
     void show_timeline_key(bool low);
-
+    void want_what_is_in_sight();
     void share_selection(const TimelineView& view);
     void follow_selection();
 
@@ -95,6 +96,7 @@ private:
     HeadlineCards* best_;
     FigureTable* table_;
     QCheckBox* only_differing_;
+    QPushButton* report_;
     CurvePanel* curves_;
     Evaluator evaluator_;
     OmissionPanel* omissions_;

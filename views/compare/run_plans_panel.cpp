@@ -19,7 +19,7 @@
 namespace skippipe {
 namespace {
 
-constexpr int least_run = 96, names_width = 220, badge_side = 18;
+constexpr int least_run = 96, names_width = 220, badge_side = 18, head_edge = 11, head_high = 32;
 
 QString stage_words(int stage) {
     return stage == NodeChange::not_there     ? QObject::tr("not there")
@@ -54,6 +54,34 @@ QPixmap stage_badge(int stage, double device_pixel_ratio) {
     return picture;
 }
 
+/// Runs as timelines name them, so that nobody takes their colours for those of stages.
+class RunHeads : public QHeaderView {
+public:
+    explicit RunHeads(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) {}
+
+    void paintSection(QPainter* painter, const QRect& rect, int section) const override {
+        const RunId run = model()->headerData(section, Qt::Horizontal, Qt::UserRole).toLongLong();
+        if (run == 0) return QHeaderView::paintSection(painter, rect, section);
+        QStyleOptionHeader option;
+        initStyleOption(&option);
+        option.rect = rect;
+        option.section = section;
+        painter->save();
+        style()->drawControl(QStyle::CE_HeaderSection, &option, painter, this);
+        const QPixmap chip = run_chip(run);
+        const QSize extent = chip.deviceIndependentSize().toSize();
+        const int left = rect.left() + head_edge;
+        painter->drawPixmap(left, rect.center().y() - extent.height() / 2, chip);
+        painter->setFont(small_font());
+        painter->setPen(theme().text_2);
+        const QRect beside = rect.adjusted(left - rect.left() + extent.width() + size::gap, 0, 0, 0);
+        painter->drawText(beside, Qt::AlignLeft | Qt::AlignVCenter,
+                          model()->headerData(section, Qt::Horizontal).toString().section('\n', 1));
+        painter->restore();
+    }
+    QSize sizeHint() const override { return {QHeaderView::sizeHint().width(), head_high}; }
+};
+
 QString count(int number, const QString& one, const QString& many) { return number == 1 ? one : many.arg(number); }
 
 /// Nodes, blocks and visits of a stage.
@@ -79,6 +107,7 @@ RunPlansPanel::RunPlansPanel(QWidget* parent)
       table_(new QTableWidget),
       empty_(empty_words(tr("Nothing to compare yet"),
                          tr("Select two or more runs in the list to see how their networks and plans differ"))) {
+    table_->setHorizontalHeader(new RunHeads(table_));
     make_plain(*table_, tr("Differences of networks and plans"));
     table_->setObjectName("plan_differences");
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
@@ -235,7 +264,8 @@ void RunPlansPanel::draw() {
     for (const auto& run : shown_) heads << (&run == &baseline ? tr("Run %1\n(baseline)") : tr("Run %1")).arg(run.id);
     table_->setHorizontalHeaderLabels(heads);
     for (std::size_t c = 0; c < shown_.size(); ++c)
-        table_->horizontalHeaderItem(static_cast<int>(c) + 1)->setData(Qt::DecorationRole, run_swatch(shown_[c].id));
+        table_->horizontalHeaderItem(static_cast<int>(c) + 1)
+            ->setData(Qt::UserRole, QVariant::fromValue<qlonglong>(shown_[c].id));
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Fixed);
     table_->setColumnWidth(0, names_width);

@@ -210,6 +210,7 @@ QPolygonF ParallelPlot::places(int row) const {
 }
 
 void ParallelPlot::draw_axes(QPainter& painter) const {
+    QRectF figures;  ///< below the axes of what is measured
     for (std::size_t c = 0; c < look().columns.size(); ++c) {
         const auto& column = look().columns[c];
         const double x = axis_x(c);
@@ -236,10 +237,17 @@ void ParallelPlot::draw_axes(QPainter& painter) const {
         };
         end(plot_head - 17, extent.high);
         end(height() - plot_foot + 3, extent.low);
-        if (column.is_figure)
-            draw_elided(painter, {x - room / 2, height() - plot_foot + 17, room, 14},
-                        Qt::AlignHCenter | Qt::AlignVCenter, tr("lower is better"));
+        if (!column.is_figure) continue;
+        const double line = height() - plot_foot + 19;
+        if (figures.isNull()) figures = {x - room / 2, line, 0, 14};
+        figures.setRight(x + room / 2);
     }
+    if (figures.isNull()) return;
+    // Once, below all that it holds for.
+    painter.setPen(QPen(theme().line, 1));
+    painter.drawLine(figures.topLeft(), figures.topRight());
+    painter.setPen(theme().text_2);
+    draw_elided(painter, figures, Qt::AlignHCenter | Qt::AlignVCenter, tr("lower is better"));
 }
 
 void ParallelPlot::draw_row(QPainter& painter, int row, const QPen& pen) const {
@@ -314,13 +322,14 @@ void TradeOffPlot::draw_axes(QPainter& painter) const {
     }
     painter.setPen(theme().text_2);
     draw_elided(painter, {box.left(), box.bottom() + 19, box.width(), 14}, Qt::AlignHCenter | Qt::AlignVCenter,
-                is_time ? tr("Iteration, %1; lower is better").arg(in_sentence(time_name(look().clock)))
-                        : tr("Money of a run; lower is better"));
+                is_time ? tr("Iteration, %1").arg(in_sentence(time_name(look().clock))) : tr("Money of a run"));
+    draw_elided(painter, {box.left(), 1, box.width(), 14}, Qt::AlignRight | Qt::AlignVCenter,
+                tr("lower is better on both axes"));
     painter.save();
     painter.translate(2, box.center().y());
     painter.rotate(-90);
     draw_elided(painter, {-box.height() / 2, 0, box.height(), 14}, Qt::AlignHCenter | Qt::AlignVCenter,
-                tr("Validation loss; lower is better"));
+                tr("Validation loss (nats a token)"));
     painter.restore();
 }
 

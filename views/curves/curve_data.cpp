@@ -38,15 +38,16 @@ double walk_to(const std::vector<CurvePoint>& curve, double x, std::size_t& at) 
 }  // namespace
 
 std::span<const CurveMetric> curve_metrics() {
-    static constexpr CurveMetric metrics[] = {{"loss", "Loss, with validation", "Loss (nats a token)"},
-                                              {"perplexity", "Perplexity", "Perplexity, e to the loss"},
-                                              {"validation_loss", "Validation loss", "Validation loss (nats a token)"},
-                                              {"bits_per_byte", "Bits per byte", "Validation (bits per byte)"},
-                                              {"gradient_norm", "Gradient norm", "Gradient norm"},
-                                              {"tokens_per_second", "Training speed", "Tokens/s of this machine"},
-                                              {"iteration_s", "Iteration time", "Iteration"},
-                                              {"idle_share", "Idle share", "Idle share of nodes' time (%)"},
-                                              {"bytes_sent", "Bytes sent", "Sent so far"}};
+    static constexpr CurveMetric metrics[] = {
+        {"loss", "Loss, with validation", "Loss (nats a token)"},
+        {"perplexity", "Perplexity", "Perplexity"},
+        {"validation_loss", "Validation loss", "Validation loss (nats a token)"},
+        {"bits_per_byte", "Bits per byte", "Validation loss (bits a byte)"},
+        {"gradient_norm", "Gradient norm", "Gradient norm"},
+        {"tokens_per_second", "Training speed", "Speed of this machine (tokens/s)"},
+        {"iteration_s", "Iteration time", "Iteration"},
+        {"idle_share", "Idle share", "Idle share of nodes' time (%)"},
+        {"bytes_sent", "Bytes sent", "Bytes sent"}};
     return metrics;
 }
 

@@ -43,7 +43,7 @@ private:
 struct CurveMetric {
     const char* name;   ///< as in the record, or one that follows from those
     const char* words;  ///< in a menu
-    const char* label;  ///< of the vertical axis, with the unit
+    const char* label;  ///< of the vertical axis: the quantity, and in brackets the unit that its figures leave out
 };
 std::span<const CurveMetric> curve_metrics();
 

@@ -131,7 +131,7 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
     set.y_is_time = choice.metric == "iteration_s";
     for (const auto& metric : curve_metrics())
         if (choice.metric == metric.name) set.y_label = QObject::tr(metric.label);
-    if (set.y_is_time) set.y_label = QObject::tr("Iteration (%1)").arg(in_sentence(time_name(clock)));
+    if (set.y_is_time) set.y_label = QObject::tr("Iteration, %1").arg(in_sentence(time_name(clock)));
     if (choice.groups.size() == static_cast<qsizetype>(runs.size()) && !runs.empty()) {
         add_groups(set, runs, held, choice.groups, baseline, store);
         if (choice.less_baseline) hold_against(set, baseline);

@@ -8,6 +8,7 @@
 
 #include <QStringList>
 
+#include "core/analysis/link_use.h"
 #include "views/inspector/fact_rows.h"
 #include "views/theme/numbers.h"
 
@@ -16,63 +17,19 @@ namespace {
 
 constexpr std::size_t most_pairs = 4, most_microbatches = 12;
 
-/// What goes over one of the link's lines.
-struct OneWay {
-    std::string to;
-    int line = no_line;
-    int activations = 0, gradients = 0, parts = 0;
-    double bytes = 0, busy_s = 0, wait_s = 0;
-    MicrobatchIndex waits = -1;  ///< the longest; of a reduction: none
-};
-
-struct LinkUse {
-    std::vector<OneWay> ways;
-    std::map<std::pair<NodeIndex, NodeIndex>, int> pairs;  ///< transfers from one node to another
-    std::set<int> microbatches;
-    std::map<int, double> reductions;  ///< bytes by stage
-};
-
-LinkUse lines_of(const Link& link, const Problem& problem) {
-    LinkUse use;
-    const auto add = [&](const std::string& from, const std::string& to) {
-        const auto& names = problem.line_names;
-        const auto found = std::find(names.begin(), names.end(), from + "->" + to);
-        if (found != names.end()) use.ways.push_back({.to = to, .line = static_cast<int>(found - names.begin())});
-    };
-    add(link.from, link.to);
-    if (link.both_ways) add(link.to, link.from);
-    return use;
-}
-
-OneWay* way_of(LinkUse& use, int line) {
-    const auto found = std::find_if(use.ways.begin(), use.ways.end(), [&](const OneWay& w) { return w.line == line; });
-    return line == no_line || found == use.ways.end() ? nullptr : &*found;
-}
-
 void add_transfers(LinkUse& use, const PlanOutcome& outcome) {
-    for (const auto& span : outcome.timeline.spans) {
-        if (!is_on_line(span.kind)) continue;
-        const Hop hop = outcome.problem.hop(span.node, span.to_node);
-        OneWay* way = way_of(use, hop.line);
-        if (way == nullptr) continue;
-        ++(span.kind == SpanKind::transfer_forward    ? way->activations
-           : span.kind == SpanKind::transfer_backward ? way->gradients
-                                                      : way->parts);
-        way->bytes += span.bytes;
-        way->busy_s += span.bytes / hop.bandwidth_bytes_per_s;
-        if (const double waited = span.start_s - span.ready_s; waited > way->wait_s)
-            way->wait_s = waited, way->waits = span.microbatch;
-        ++use.pairs[{span.node, span.to_node}];
-        if (span.microbatch >= 0) use.microbatches.insert(span.microbatch);
-        if (span.kind == SpanKind::transfer_reduction) use.reductions[span.stage] += span.bytes;
-    }
+    for (const auto& span : outcome.timeline.spans)
+        if (is_on_line(span.kind))
+            use.add({span.kind, span.node, span.to_node, span.stage, span.microbatch, span.bytes,
+                     span.start_s - span.ready_s},
+                    outcome.problem);
 }
 
 /// Rings are charged: no transfer has what they send.
 void add_rings(LinkUse& use, const PlanOutcome& outcome) {
     for (const auto& reduction : reductions_of(outcome.problem, outcome.plan))
         for (const auto& edge : reduction.edges)
-            if (!reduction.planned && way_of(use, outcome.problem.hop(edge.from, edge.to).line) != nullptr)
+            if (!reduction.planned && use.way_of(outcome.problem.hop(edge.from, edge.to).line) != nullptr)
                 use.reductions[reduction.stage] += edge.bytes;
 }
 
@@ -80,7 +37,7 @@ QString counted(int count, const QString& one, const QString& many) {
     return QStringLiteral("%1 %2").arg(count).arg(count == 1 ? one : many);
 }
 
-QString way_words(const OneWay& way, const PlanOutcome& outcome) {
+QString way_words(const LineUse& way, const PlanOutcome& outcome) {
     QStringList sent;
     if (way.activations > 0) sent << counted(way.activations, QObject::tr("activation"), QObject::tr("activations"));
     if (way.gradients > 0) sent << counted(way.gradients, QObject::tr("gradient"), QObject::tr("gradients"));
@@ -93,18 +50,17 @@ QString way_words(const OneWay& way, const PlanOutcome& outcome) {
         words += QObject::tr(", busy %1").arg(percent(way.busy_s / outcome.timeline.iteration_s));
     words += line + sent.join(QStringLiteral(", "));
     if (!outcome.problem.shared_links) return words;
-    if (way.wait_s <= 0) return words + line + QObject::tr("nothing queues");
-    words += line + QObject::tr("longest wait %1").arg(duration(way.wait_s));
-    if (way.waits < 0) return words;
-    return words +
-           QObject::tr(" of %1").arg(fact_anchor(QStringLiteral("microbatch:%1").arg(static_cast<int>(way.waits)),
-                                                 QObject::tr("microbatch %1").arg(static_cast<int>(way.waits))));
+    const auto& [waited_s, microbatch] = std::pair(way.longest.waited_s, static_cast<int>(way.longest.microbatch));
+    if (waited_s <= 0) return words + line + QObject::tr("nothing queues");
+    words += line + QObject::tr("longest wait %1").arg(duration(waited_s));
+    if (microbatch < 0) return words;
+    return words + QObject::tr(" of %1").arg(fact_anchor(QStringLiteral("microbatch:%1").arg(microbatch),
+                                                         QObject::tr("microbatch %1").arg(microbatch)));
 }
 
 /// Who sends to whom, the most first.
 QString pairs_words(const LinkUse& use, const Problem& problem) {
-    std::vector<std::pair<std::pair<NodeIndex, NodeIndex>, int>> pairs(use.pairs.begin(), use.pairs.end());
-    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    const auto pairs = use.busiest_pairs();
     QStringList words;
     for (const auto& [ends, count] : pairs) {
         if (static_cast<std::size_t>(words.size()) == most_pairs) break;
@@ -143,7 +99,7 @@ QString critical_share_words(const LinkUse& use, const PlannedLinks& planned) {
     if (!planned.why || !(planned.why->iteration_s > 0)) return {};
     const auto& shares = planned.why->links;
     const auto found = std::find_if(shares.begin(), shares.end(), [&](const LinkShare& share) {
-        return std::any_of(use.ways.begin(), use.ways.end(), [&](const OneWay& way) {
+        return std::any_of(use.ways.begin(), use.ways.end(), [&](const LineUse& way) {
             return std::find(share.lines.begin(), share.lines.end(), way.line) != share.lines.end();
         });
     });
@@ -169,14 +125,15 @@ QString link_ends(const Experiment& experiment, const Link& link) {
 QString link_facts(const Experiment& experiment, const Link& link, const PlannedLinks& planned) {
     if (!planned.plan) return quiet_words(QObject::tr("What the plan sends over it appears here"));
     const PlanOutcome& outcome = *planned.plan;
-    LinkUse use = lines_of(link, outcome.problem);
+    LinkUse use(link, outcome.problem);
     add_transfers(use, outcome);
     add_rings(use, outcome);
     QString html = fact_table_begin() + fact_heading(QObject::tr("In one iteration of the plan"));
     if (use.pairs.empty() && use.reductions.empty())
         return fact_table_end(html + fact_row(QObject::tr("Sent"), QObject::tr("nothing goes over it")));
     for (const auto& way : use.ways)
-        html += fact_row(QObject::tr("To %1").arg(QString::fromStdString(way.to)), way_words(way, outcome));
+        if (way.line != no_line)
+            html += fact_row(QObject::tr("To %1").arg(QString::fromStdString(way.to)), way_words(way, outcome));
     const bool joins_regions = std::any_of(experiment.topology.regions.begin(), experiment.topology.regions.end(),
                                            [&](const Region& region) { return region.id == link.from; });
     if (joins_regions && !use.pairs.empty())

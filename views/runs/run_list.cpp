@@ -328,14 +328,18 @@ void RunList::follow_selection() {
     const auto runs = selected();
     pin_->setEnabled(!runs.empty());
     const RunId pinned = to_be_pinned();
-    pin_->setText(runs.size() > 1 ? tr("Run %1 as baseline").arg(pinned) : tr("Baseline"));
+    const bool is_pinned = pinned != 0 && pinned == baseline();
+    pin_->setText(runs.empty() ? tr("Baseline")
+                  : is_pinned  ? tr("Run %1 is baseline").arg(pinned)
+                               : tr("Run %1 as baseline").arg(pinned));
     pin_->setToolTip(runs.empty() ? tr("Select a run to hold the others against it")
+                     : is_pinned  ? tr("Lets the oldest of the runs compared be the baseline again")
                                   : tr("Holds the others against run %1, until another is chosen").arg(pinned));
     watch_->setToolTip(runs.size() == 1 ? tr("Opens the run in Watch (a double click does so too)")
                                         : tr("Select one run to watch it"));
     watch_->setEnabled(runs.size() == 1);
     set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
-    pin_->setChecked(pinned != 0 && pinned == baseline());
+    pin_->setChecked(is_pinned);
     table_.set_held_against(runs.size() > 1 ? runs.front() : 0);
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();

@@ -21,11 +21,11 @@ MarkedRun mark_of(const QString& words) {
     return is_number && id > 0 ? MarkedRun{id, words.section(' ', 1).toStdString()} : MarkedRun{};
 }
 
-constexpr int swatch_width = 20, swatch_height = 12;
+constexpr int swatch_width = 20, swatch_height = 12, chip_high = 18, chip_edge = 7;
 
 /// Sharp on screens of twice the pixels.
-QPixmap mark_picture(int width, const std::function<void(QPainter&)>& draw) {
-    QPixmap picture(2 * width, 2 * swatch_height);
+QPixmap mark_picture(QSize size, const std::function<void(QPainter&)>& draw) {
+    QPixmap picture(2 * size);
     picture.setDevicePixelRatio(2);
     picture.fill(Qt::transparent);
     QPainter painter(&picture);
@@ -58,7 +58,7 @@ QPen run_pen(RunId run, double width, const Theme& colours) {
 
 QPixmap run_swatch(RunId run, bool hidden) {
     const QRectF disc(6, 2, 8, 8);
-    return mark_picture(swatch_width, [&](QPainter& painter) {
+    return mark_picture({swatch_width, swatch_height}, [&](QPainter& painter) {
         if (hidden) return draw_ring(painter, run, disc);
         draw_line(painter, run);
         painter.setPen(Qt::NoPen);
@@ -68,11 +68,27 @@ QPixmap run_swatch(RunId run, bool hidden) {
 }
 
 QPixmap run_line(RunId run) {
-    return mark_picture(swatch_width, [&](QPainter& painter) { draw_line(painter, run); });
+    return mark_picture({swatch_width, swatch_height}, [&](QPainter& painter) { draw_line(painter, run); });
+}
+
+QPixmap run_chip(RunId run) {
+    const QString words = QObject::tr("Run %1").arg(run);
+    const QFont font = bold_font();
+    const QSize size(QFontMetrics(font).horizontalAdvance(words) + 2 * chip_edge, chip_high);
+    return mark_picture(size, [&](QPainter& painter) {
+        const QRectF box(QPointF(0, 0), QSizeF(size));
+        painter.setPen(run_pen(run, 2));
+        painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), chip_high / 2.0 - 1, chip_high / 2.0 - 1);
+        painter.setPen(theme().text);
+        painter.setFont(font);
+        painter.drawText(box, Qt::AlignCenter, words);
+    });
 }
 
 QPixmap run_ring(RunId run) {
-    return mark_picture(swatch_height, [&](QPainter& painter) { draw_ring(painter, run, {2, 2, 8, 8}); });
+    return mark_picture({swatch_height, swatch_height}, [&](QPainter& painter) {
+        draw_ring(painter, run, {2, 2, 8, 8});
+    });
 }
 
 bool RunMarks::hides(RunId run) const {

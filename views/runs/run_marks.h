@@ -22,6 +22,8 @@ QPen run_pen(RunId run, double width, const Theme& colours = theme());
 QPixmap run_swatch(RunId run, bool hidden = false);
 /// Its line alone, as large.
 QPixmap run_line(RunId run);
+/// "Run 1", framed by a line of its own: where stages are filled with the same colours, what is framed is a run.
+QPixmap run_chip(RunId run);
 /// The disc of its values that are read now and then, hollow; 12 x 12 pixels.
 QPixmap run_ring(RunId run);
 

@@ -109,8 +109,6 @@ QString state_words(const RunInfo& run) {
     return capitalised(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
 }
 
-bool did_nothing(const RunInfo& run) { return run.state == RunState::failed && run.iterations_done == 0; }
-
 QString did_nothing_words(const RunInfo& run) {
     return QObject::tr("Run %1 failed before its first iteration").arg(run.id);
 }
@@ -174,6 +172,22 @@ std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs, RunId pinne
         chosen.push_back(pinned);
     }
     return chosen;
+}
+
+QString preselected_words(const std::vector<RunInfo>& runs, const std::vector<RunId>& chosen, RunId pinned) {
+    const auto name_of = [&](RunId id) {
+        const auto found = std::find_if(runs.begin(), runs.end(), [id](const RunInfo& run) { return run.id == id; });
+        return found != runs.end() ? QString::fromStdString(found->name) : QString{};
+    };
+    // The pinned one was put last where it is none of the newest.
+    const bool has_pinned = !chosen.empty() && chosen.back() == pinned;
+    const auto newest = chosen.size() - (has_pinned ? 1 : 0);
+    const bool one_name =
+        newest > 0 && std::all_of(chosen.begin(), std::next(chosen.begin(), static_cast<std::ptrdiff_t>(newest)),
+                                  [&](RunId id) { return name_of(id) == name_of(chosen.front()); });
+    QString words = QObject::tr("%1 runs compared: the newest").arg(chosen.size());
+    if (one_name) words += QObject::tr(" of %1").arg(name_of(chosen.front()));
+    return has_pinned ? words + QObject::tr(" and the baseline") : words;
 }
 
 void RunTable::set_runs(const std::vector<RunInfo>& runs) {

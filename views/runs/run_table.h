@@ -9,6 +9,7 @@
 #include <QRegularExpression>
 #include <QSortFilterProxyModel>
 
+#include "core/analysis/ranking.h"
 #include "views/runs/run_marks.h"
 
 namespace skippipe {
@@ -109,8 +110,6 @@ private:
 
 /// "finished", "died", ... for people, and the theme's colour for it.
 QString state_words(const RunInfo& run);
-/// Whether the run failed before its first iteration: there is nothing to see of it, or to hold it against others by.
-bool did_nothing(const RunInfo& run);
 /// "Run 4 failed before its first iteration".
 QString did_nothing_words(const RunInfo& run);
 /// Of those of them that failed so; empty: none did.
@@ -126,5 +125,7 @@ std::vector<QString> runs_told(const std::vector<RunInfo>& runs);
 /// runs, since they tell of each other; else the two newest runs; in any case the one that is pinned as the baseline
 /// (0: none). `runs`: newest first.
 std::vector<RunId> worth_comparing(const std::vector<RunInfo>& runs, RunId pinned = 0);
+/// Which those are: "4 runs compared: the newest of Quick start".
+QString preselected_words(const std::vector<RunInfo>& runs, const std::vector<RunId>& chosen, RunId pinned = 0);
 
 }  // namespace skippipe

@@ -5,24 +5,21 @@
 
 #include <QObject>
 
+#include "core/analysis/ranking.h"
 #include "views/runs/parameters.h"
 #include "views/theme/words.h"
 
 namespace skippipe {
 
 bool train_the_same(const std::vector<const RunData*>& runs) {
-    return std::all_of(runs.begin(), runs.end(), [&](const RunData* run) {
-        const auto &a = run->experiment, &b = runs.front()->experiment;
-        return a.model == b.model && a.data == b.data;
-    });
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const RunData* run) { return train_the_same(run->experiment, runs.front()->experiment); });
 }
 
 std::vector<bool> held_against(const std::vector<const RunData*>& runs, std::size_t baseline) {
-    std::vector<bool> held(runs.size());
-    std::transform(runs.begin(), runs.end(), held.begin(), [&](const RunData* run) {
-        return train_the_same({runs[baseline], run});
-    });
-    return std::count(held.begin(), held.end(), true) > 1 ? held : std::vector<bool>(runs.size(), true);
+    std::vector<const Experiment*> experiments(runs.size());
+    std::transform(runs.begin(), runs.end(), experiments.begin(), [](const RunData* run) { return &run->experiment; });
+    return held_against(experiments, baseline);
 }
 
 QString set_aside_words(const std::vector<RunId>& runs) {

@@ -33,6 +33,7 @@ QPushButton::menu-indicator { image: url(@arrow); width: 10px; height: 10px; sub
   subcontrol-position: right center; right: 8px; }
 QPushButton[role="menu"] { padding-right: 24px; }
 QPushButton[role="narrow"] { padding: 0 6px; }
+QPushButton[role="beside_tabs"] { padding: 0 8px; min-height: 20px; }
 QPushButton[role="accent"] { background: @accent; color: @onaccent; border: 1px solid @accent; font-weight: 600; }
 QPushButton[role="accent"]:hover { background: @accenthover; }
 QPushButton[role="accent"]:focus { border: 2px solid @text; }
@@ -139,7 +140,7 @@ QWidget#rail QToolButton:hover { color: @text; background: @hover; }
 QWidget#rail QToolButton:checked { color: @text; border-left: 2px solid @accent; background: @selected; }
 QWidget#rail QToolButton:focus { border-left: 2px solid @text; }
 QWidget#bar { background: @surface2; border-bottom: 1px solid @line; }
-QWidget#banner { background: @banner; border-bottom: 1px solid @line; }
+QWidget#banner { background: @banner; border: 1px solid @handle; border-radius: 4px; }
 QWidget#banner[calm="true"] { background: @surface2; }
 QWidget[role="panel"] { background: @surface2; }
 QWidget[role="surface"] { background: @surface; }

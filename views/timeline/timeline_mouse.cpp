@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <QToolTip>
+
 #include "views/timeline/follow.h"
 #include "views/timeline/painter.h"
 
@@ -11,20 +13,7 @@ namespace skippipe {
 namespace {
 
 constexpr double drag_pixels = 4, edge_pixels = 5, mark_pixels = 4, handle_reach = 12;
-constexpr double widest_low_card = 0.7;  ///< of the timeline
-
-/// Low lanes have no room for a card of many lines: they go on beside each other, in as few as so many pixels let them.
-QStringList beside_each_other(const QStringList& lines, double width) {
-    QStringList few;
-    for (const auto& line : lines) {
-        const QString longer = few.isEmpty() ? line : few.last() + QStringLiteral("; ") + line;
-        if (!few.isEmpty() && ImGui::CalcTextSize(longer.toUtf8().constData()).x <= width)
-            few.last() = longer;
-        else
-            few << line;
-    }
-    return few;
-}
+constexpr int tip_below = 14, tip_ms = 3'600'000;  ///< how far below what it is asked for Qt shows a tip
 
 }  // namespace
 
@@ -336,11 +325,21 @@ Box TimelineView::place_of_card(const Card& card, double width, double height, d
     return beside_lanes.meets_any(lanes) ? put(spans) : beside_lanes;
 }
 
+/// Low timelines have no room for a card that covers nothing: it goes beyond their edges, below what it explains.
+void TimelineView::show_tip(const Card& card, double x) {
+    if (card.lines.isEmpty()) {
+        if (std::exchange(has_tip_, false)) QToolTip::hideText();
+        return;
+    }
+    const QPoint there(static_cast<int>(x), static_cast<int>(std::ceil(card.about.y1)) - tip_below);
+    QToolTip::showText(mapToGlobal(there), card.lines.join('\n'), this, {}, tip_ms);
+    has_tip_ = true;
+}
+
 void TimelineView::hover(double x, double y) {
-    if (card_hidden_) return;
-    Card card = card_at({x, y});
+    const Card card = card_hidden_ ? Card{} : card_at({x, y});
+    if (compact_) return show_tip(card, x);
     if (card.lines.isEmpty()) return;
-    if (compact_) card.lines = beside_each_other(card.lines, width() * widest_low_card);
     const auto& style = ImGui::GetStyle();
     double wide = 0;
     for (const auto& line : card.lines) wide = std::max<double>(wide, ImGui::CalcTextSize(line.toUtf8().constData()).x);

@@ -363,7 +363,10 @@ void TimelineView::draw(ImDrawList& list) {
         list.AddRect({0, 0}, {static_cast<float>(width()), static_cast<float>(height())}, packed(theme().accent), 0, 0,
                      2);
     const auto& io = ImGui::GetIO();
-    if (ImGui::IsWindowHovered() && drag_ == Drag::none && !panning_) hover(io.MousePos.x, io.MousePos.y);
+    if (ImGui::IsWindowHovered() && drag_ == Drag::none && !panning_)
+        hover(io.MousePos.x, io.MousePos.y);
+    else
+        show_tip({}, 0);
 }
 
 void TimelineView::clear_selection() {

@@ -212,6 +212,7 @@ private:
     std::optional<Box> box_of(const TimelineData::Place& place) const;
     Box place_of_card(const Card& card, double width, double height, double x) const;
     void hover(double x, double y);
+    void show_tip(const Card& card, double x);
 
     void show_around(double time);
     void bring_into_sight(double start_s, double end_s, int lane);
@@ -277,6 +278,7 @@ private:
     std::optional<QPointF> press_;
     QPointF mouse_;             ///< when it was last looked at
     bool card_hidden_ = false;  ///< a key or a click did something under a mouse that rests
+    bool has_tip_ = false;      ///< a low one's card is in sight
     Drag drag_ = Drag::none;
     bool panning_ = false, centred_once_ = false;
     double pan_x_ = 0, pan_y_ = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "views/window/banner.h"
 
+#include <algorithm>
 #include <utility>
 
+#include <QEvent>
 #include <QPushButton>
 #include <QStyle>
 
@@ -20,6 +22,33 @@ Banner::Banner(QWidget* parent) : QWidget(parent), text_(new QLabel), buttons_(n
     row->addWidget(text_, 1);
     row->addLayout(buttons_);
     hide();
+}
+
+void Banner::lie_over(QWidget& page) {
+    page_ = &page;
+    setParent(page.parentWidget());
+    page.installEventFilter(this);
+    place();
+}
+
+bool Banner::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize || event->type() == QEvent::Move) place();
+    return QWidget::eventFilter(watched, event);
+}
+
+/// As wide as its words and buttons, in the middle; in several lines where they have no room.
+void Banner::place() {
+    if (page_ == nullptr) return;
+    int words = 0;
+    for (const auto& line : text_->text().split('\n'))
+        words = std::max(words, text_->fontMetrics().horizontalAdvance(line));
+    const QMargins edge = layout()->contentsMargins();
+    const int wanted = words + buttons_->sizeHint().width() + edge.left() + edge.right() + 2 * size::gap;
+    const QRect room = page_->geometry().adjusted(size::gap, size::gap, -size::gap, -size::gap);
+    const int wide = std::min(wanted, room.width());
+    const int high = std::min(layout()->totalHeightForWidth(wide), room.height());
+    setGeometry(room.center().x() - wide / 2, room.bottom() - high + 1, wide, high);
+    raise();
 }
 
 void Banner::show_message(const QString& text, const std::vector<Action>& actions) {
@@ -59,6 +88,9 @@ void Banner::show_text(const QString& text, const std::vector<Action>& actions, 
     };
     for (const auto& action : actions) add(action.text, action.run);
     add(tr("Dismiss"), {});
+    ensurePolished();
+    for (auto* button : findChildren<QPushButton*>()) button->ensurePolished();
+    place();
     show();
 }
 

@@ -8,7 +8,7 @@
 
 namespace skippipe {
 
-/// A message over the workspace that blocks nothing, with what can be done about it as buttons.
+/// A message over the workspace that blocks and moves nothing, with what can be done about it as buttons.
 class Banner : public QWidget {
     Q_OBJECT
 public:
@@ -17,6 +17,8 @@ public:
         std::function<void()> run;
     };
     explicit Banner(QWidget* parent = nullptr);
+    /// From then on it lies over the lower edge of that page, beside it in its parent.
+    void lie_over(QWidget& page);
 
     /// Shows what needs attention; every action also closes it. There is always a `Dismiss`.
     void show_message(const QString& text, const std::vector<Action>& actions = {});
@@ -26,9 +28,14 @@ public:
     void dismiss();
     QString text() const { return text_->text(); }
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
+    void place();
     void show_text(const QString& text, const std::vector<Action>& actions, bool is_calm);
 
+    QWidget* page_ = nullptr;
     std::function<void()> gone_;
     QLabel* text_;
     QHBoxLayout* buttons_;

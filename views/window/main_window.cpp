@@ -44,13 +44,13 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     auto* column = new QVBoxLayout;
     column->setSpacing(0);
     column->addWidget(bar_);
-    column->addWidget(banner_);
     column->addWidget(pages_, 1);
     row->addLayout(column, 1);
     for (QWidget* page :
          {static_cast<QWidget*>(design_), static_cast<QWidget*>(watch_), static_cast<QWidget*>(compare_)})
         pages_->addWidget(page);
     setCentralWidget(central);
+    banner_->lie_over(*pages_);
     statusBar()->setSizeGripEnabled(false);
     status_->setContentsMargins(size::gap, 0, 0, 0);
     times_->setContentsMargins(0, 0, size::gap, 0);
@@ -207,8 +207,10 @@ void MainWindow::make_rail(QHBoxLayout& row) {
 void MainWindow::show_workspace(Workspace workspace) {
     if (workspace == watch && watch_->run() == 0 && !feed_.runs().empty())
         watch_->show_run(feed_.running() != nullptr ? feed_.running()->id : feed_.runs().front().id);
-    if (workspace == compare && compare_->list().selected().empty() && !feed_.runs().empty())
-        compare_->list().select(worth_comparing(feed_.runs(), compare_->list().baseline()));
+    if (workspace == compare && compare_->list().selected().empty() && !feed_.runs().empty()) {
+        preselected_ = worth_comparing(feed_.runs(), compare_->list().baseline());
+        compare_->list().select(preselected_);
+    }
     pages_->setCurrentIndex(workspace);
     rail_->button(workspace)->setChecked(true);
     bar_->set_is_in_sight(workspace == design);

@@ -204,6 +204,7 @@ private:
     std::map<RunId, std::string> warned_;
     std::set<RunId> silent_;  ///< that gave no sign of life and were told of
     bool shares_time_ = false;
+    std::vector<RunId> preselected_;  ///< runs compared because nobody had chosen any; empty: somebody has
     std::optional<std::pair<RunId, bool>> pause_asked_;  ///< a run was told to pause, or to resume
     bool launch_when_planned_ = false;
     QTimer planning_tick_;  ///< while a run waits for its plan

@@ -169,8 +169,15 @@ void MainWindow::follow_subject() {
     const auto chosen =
         pages_->currentIndex() == compare ? compare_->list().selected() : std::vector<RunId>{watch_->run()};
     const RunInfo* run = chosen.size() == 1 ? feed_.run(chosen.front()) : nullptr;
-    bar_->set_subject(chosen.size() > 1      ? compared_words(compare_->list())
-                      : run != nullptr       ? run_title(*run)
+    const auto& list = compare_->list();
+    auto compared = list.selected(), preselected = preselected_;
+    std::sort(compared.begin(), compared.end());
+    std::sort(preselected.begin(), preselected.end());
+    if (compared != preselected || list.selected_out_of_sight() > 0) preselected_.clear();
+    bar_->set_subject(chosen.size() > 1      ? preselected_.empty()
+                                                   ? compared_words(list)
+                                                   : preselected_words(feed_.runs(), preselected_, list.baseline())
+                           : run != nullptr ? run_title(*run)
                       : feed_.runs().empty() ? (is_starting() ? tr("First run") : tr("No run yet"))
                                              : tr("No run selected"));
 }

@@ -50,21 +50,6 @@ void leave_out_long_parts(QString& page) {
     page.insert(head < 0 ? first : head + 5, words);
 }
 
-/// With first columns to the left, as the page's style has them, and tables as wide as the paper.
-QString for_paper(QString page) {
-    static const QRegularExpression style("<style>.*?</style>", QRegularExpression::DotMatchesEverythingOption);
-    page.remove(style);
-    leave_out_long_parts(page);
-    page.replace("<table>", R"(<table width="100%" cellpadding="2">)");
-    page.replace(R"(<table class="pairs">)", R"(<table cellpadding="2">)");
-    for (const char* cell : {"td", "th"}) {
-        page.replace(QStringLiteral("<%1>").arg(cell), QStringLiteral(R"(<%1 align="right">)").arg(cell));
-        page.replace(QStringLiteral(R"(<tr><%1 align="right">)").arg(cell),
-                     QStringLiteral(R"(<tr><%1 align="left">)").arg(cell));
-    }
-    return page;
-}
-
 /// Draws figures where the document has their places, no wider than the page.
 class FigurePlaces : public QObject, public QTextObjectInterface {
     Q_OBJECT
@@ -140,8 +125,8 @@ std::vector<Part> parts_of(QTextDocument& document) {
 }
 
 /// A heading is on the page of what it heads, a figure on that of its table, commands are whole, and a table of less
-/// than half a page is on one. Others repeat their head. After each change all is laid out anew: of what Qt lays out
-/// bit by bit, some is left out.
+/// than half a page is on one, unless that leaves much of the page before empty. Others repeat their head. After each
+/// change all is laid out anew: of what Qt lays out bit by bit, some is left out.
 void keep_together(QTextDocument& document, const QSizeF& size) {
     const double page = size.height();
     for (auto at = document.rootFrame()->begin(); !at.atEnd(); ++at)
@@ -158,7 +143,9 @@ void keep_together(QTextDocument& document, const QSizeF& size) {
         while (parts[last].leads && last + 1 < parts.size()) ++last;
         const Part &first = parts[i], &end = parts[last];
         constexpr double longest = 0.5, least = 60;  // of a table, so much of it is beside its heading
-        const bool is_long = end.is_table && end.bottom - end.top > longest * page;
+        constexpr double most_blank = 0.12;          // of a page: rather than leave more, it is on two
+        const double blank = (page_of(first.top + 1) + 1) * page - first.top;
+        const bool is_long = end.is_table && (end.bottom - end.top > longest * page || blank > most_blank * page);
         const double bottom = is_long ? std::min(end.bottom, end.top + least) : end.bottom;
         const bool is_cut = page_of(first.top + 1) != page_of(bottom - 1) && bottom - first.top < page;
         i = last;
@@ -195,6 +182,26 @@ void print_pages(QTextDocument& document, QPdfWriter& writer, const QSizeF& page
 }
 
 }  // namespace
+
+QString for_paper(QString page) {
+    static const QRegularExpression style("<style>.*?</style>", QRegularExpression::DotMatchesEverythingOption);
+    page.remove(style);
+    leave_out_long_parts(page);
+    for (const char* cell : {"td", "th"}) {
+        page.replace(QStringLiteral("<%1>").arg(cell), QStringLiteral(R"(<%1 align="right">)").arg(cell));
+        page.replace(QStringLiteral(R"(<tr><%1 align="right">)").arg(cell),
+                     QStringLiteral(R"(<tr><%1 align="left">)").arg(cell));
+    }
+    const QString pairs = QStringLiteral(R"(<table class="pairs">)"), end = QStringLiteral("</table>");
+    for (auto at = page.indexOf(pairs); at >= 0; at = page.indexOf(pairs, at)) {
+        const auto size = page.indexOf(end, at) - at;
+        QString table = page.mid(at, size);
+        table.replace(pairs, R"(<table cellpadding="2">)").replace(R"(align="right")", R"(align="left")");
+        page.replace(at, size, table);
+    }
+    page.replace("<table>", R"(<table width="100%" cellpadding="2">)");
+    return page;
+}
 
 QByteArray report_pdf(const std::string& html) {
     QString page = QString::fromStdString(html);
