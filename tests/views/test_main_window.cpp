@@ -55,6 +55,8 @@ private Q_SLOTS:
             window.document().edit("calm", [](Experiment& e) { e.failures.clear(); });
             QTRY_COMPARE(axis.height(), axis.sizeHint().height());
             QTRY_VERIFY2(is_named(), qPrintable(heights()));
+            QTRY_VERIFY2(page.canvas().height() >= 0.45 * page.height() - 1,
+                         qPrintable(QString("%1 of %2").arg(page.canvas().height()).arg(page.height())));
             for (const char* node : {"n0", "n1", "n2", "n3", "n4"}) page.failures().add_crash(node, 20);
             QTRY_VERIFY(axis.height() < axis.sizeHint().height() && axis.height() >= axis.minimumSizeHint().height());
             QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);  // that it plans takes a line
@@ -232,13 +234,12 @@ private Q_SLOTS:
         const QChar left_out(0x2026);
         window.resize(1024, 700);
         QCOMPARE(window.size(), QSize(1024, 700));
-        QTRY_VERIFY2(has_all({"an iteration", "bound", "Idle", "Sent", "Since last edit", "<br>"}),
-                     qPrintable(figures.text()));
+        QTRY_VERIFY2(has_all({"an iteration", "Idle", "Sent", "Since last edit", "<br>"}), qPrintable(figures.text()));
         QVERIFY2(width() <= figures.width() && !figures.text().contains(left_out), qPrintable(figures.text()));
         QVERIFY(figures.toolTip().contains("Planned by gpipe"));
         const int high = figures.height();
         window.resize(1900, 800);
-        QTRY_VERIFY2(has_all({"an iteration", "any placement", "Sent"}) && figures.text().count("<br>") == 1 &&
+        QTRY_VERIFY2(has_all({"an iteration", "Sent"}) && figures.text().count("<br>") == 1 &&
                          figures.text().contains("above the best"),
                      qPrintable(figures.text()));
         QVERIFY(width() <= figures.width() && figures.height() <= high);
