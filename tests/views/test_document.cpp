@@ -327,6 +327,14 @@ private Q_SLOTS:
         QCOMPARE(to_field(1e-5), QString("1e-05"));
         QVERIFY2(read_field("fast", bandwidth, static_cast<double*>(nullptr)).fault.endsWith("bit/s"), "as it is read");
         QCOMPARE(short_text(to_field(17'563'648.0, bandwidth), "B/s"), QString("141\u2009Mbit/s"));
+        QCOMPARE(short_text("1\u2009Gbit/s", "B/s"), QString("1\u2009Gbit/s"));
+        QCOMPARE(in_unit_shown("20", "1\u2009Gbit/s", "B/s"), QString("20 Gbit/s"));
+        QCOMPARE(in_unit_shown(" 2e1 ", "", "B/s"), QString("2e1 bit/s"));
+        QCOMPARE(in_unit_shown("20", "1\u2009ms", "s"), QString("20 ms"));
+        for (const char* other : {"20 Mbit/s", "/2", "fast", ""})
+            QCOMPARE(in_unit_shown(other, "1\u2009Gbit/s", "B/s"), QString(other));
+        QCOMPARE(in_unit_shown("20", "16\u2009MB, 17\u2009MB", "B"), QString("20"));
+        QCOMPARE(in_unit_shown("20", "4", "samples"), QString("20"));
         QCOMPARE(short_text("58\u2009ms", "s"), QString("58\u2009ms"));
         QCOMPARE(short_text("fast", "B/s"), QString("fast"));
         QCOMPARE(to_field(0.02, seconds), QString("20\u2009ms"));

@@ -133,10 +133,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(canvas_, &TopologyView::told, this, &DesignPage::told);
     connect(canvas_, &TopologyView::next_step_changed, this, &DesignPage::show_problems);
     connect(canvas_, &TopologyView::launch_wanted, this, &DesignPage::launch_requested);
-    connect(canvas_, &TopologyView::settings_wanted, this, [this] {
-        selection_.clear();
-        inspector_->show_field("/pipeline/stages");
-    });
+    connect(canvas_, &TopologyView::settings_wanted, this, [this] { show_setting("/pipeline/stages"); });
     connect(canvas_, &TopologyView::open_again_wanted, this, &DesignPage::open_again_wanted);
     connect(canvas_, &TopologyView::matrix_wanted, this, [this, tabs] { tabs->setCurrentWidget(matrix_); });
     connect(stages_, &StageLanes::told, this, &DesignPage::told);
@@ -178,6 +175,11 @@ void DesignPage::show_problem() {
 void DesignPage::set_measuring(bool measuring) {
     palette_->measure_button().setEnabled(!measuring);
     palette_->measure_button().setText(measuring ? tr("Measuring…") : tr("Measure"));
+}
+
+void DesignPage::show_setting(const QString& pointer) {
+    selection_.clear();
+    inspector_->show_field(pointer);
 }
 
 void DesignPage::fill_bottom() {
