@@ -507,7 +507,7 @@ private Q_SLOTS:
         for (int i = 0; i < 4; ++i) add_node(e, {100.0 * i, 0});
         add_link(e, "node-1", "node-2");
         add_link(e, "node-3", "node-4");
-        e.pipeline.stages = 4;
+        e.pipeline.stages = 3;  // which do not fit into two nodes
         w->document().start_new(e);
         const auto& list = static_cast<const ProblemList&>(w->design_page().problems());
         const auto of_links = [&] {
