@@ -117,7 +117,8 @@ void describe(V& v, T& n) {
       Info{
           .doc = "Forward time of one sample through one block", .unit = "s", .min = 0, .max = 1e6, .above_min = true});
     v("memory_microbatches", n.memory_microbatches,
-      Info{.doc = "Most microbatches held at once (TC1); absent: derived from memory_bytes, else the pipeline's",
+      Info{.doc = "Most microbatches held at once (TC1, SkipPipe's rule of memory); absent: derived from memory_bytes, "
+                  "else the pipeline's",
            .min = 1,
            .max = 1e6});
     v("memory_bytes", n.memory_bytes,
@@ -135,7 +136,9 @@ void describe(V& v, T& n) {
            .max = 1e15,
            .above_min = true});
     v("price_per_hour", n.price_per_hour,
-      Info{.doc = "Price of an hour of network time; absent: the experiment's price of a node hour",
+      Info{.doc =
+               "Price of an hour of network time, in the currency of the experiment's prices; absent: its price of a "
+               "node hour",
            .min = 0,
            .max = 1e6});
     v("device", n.device, Info{.doc = "Where its tensors live: cpu, cuda or cuda:N"});
@@ -241,7 +244,10 @@ void describe(V& v, T& p) {
            .max = 1e6});
     v("skip_ratio", p.skip_ratio, Info{.doc = "Share of the stages each microbatch skips (k)", .min = 0, .max = 1});
     v("memory_microbatches", p.memory_microbatches,
-      Info{.doc = "Most microbatches a node holds (M of TC1) where it has no limit of its own", .min = 1, .max = 1e6});
+      Info{.doc =
+               "Most microbatches a node holds (M of TC1, SkipPipe's rule of memory) where it has no limit of its own",
+           .min = 1,
+           .max = 1e6});
     v("balance_data_nodes", p.balance_data_nodes,
       Info{.doc = "Every data node starts the same number of microbatches"});
     v("split_backward", p.split_backward, Info{.doc = "Split every backward in input gradient and weight gradient"});
@@ -465,13 +471,17 @@ void describe(V& v, T& e) {
 template <class V, PartOf<Prices> T>
 void describe(V& v, T& p) {
     v("node_hour", p.node_hour,
-      Info{.doc = "Price of a node for an hour of network time, where it has none of its own; any money",
+      Info{.doc = "Price of a node for an hour of network time, where it has none of its own, in any one currency; 0: "
+                  "no price given",
            .min = 0,
            .max = 1e6});
     v("gigabyte", p.gigabyte,
-      Info{.doc = "Price of 1e9 bytes that leave a region, or a node that stands in none", .min = 0, .max = 1e6});
+      Info{.doc = "Price of 1e9 bytes that leave a region, or a node that stands in none, in the same currency; 0: no "
+                  "price given",
+           .min = 0,
+           .max = 1e6});
     v("tokens", p.tokens,
-      Info{.doc = "Tokens to train on: the plan says what all of it takes and costs; 0: not said",
+      Info{.doc = "Tokens to train on: the plan says what all of it takes and costs; 0: no number given",
            .min = 0,
            .max = 1e18});
 }

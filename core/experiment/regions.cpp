@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
-#include <vector>
 
 namespace skippipe {
 namespace {
@@ -63,6 +63,38 @@ std::optional<std::pair<std::string, std::string>> unlinked_regions_of(const Top
     if (from == places.region_of.end() || to == places.region_of.end()) return {};
     if (places.reached_from(from->second, topology).contains(to->second)) return {};
     return std::pair{from->second, to->second};
+}
+
+std::vector<std::vector<std::size_t>> linked_groups(const Topology& topology) {
+    const std::size_t nodes = topology.nodes.size();
+    std::map<std::string, std::size_t> places;  // of nodes, and of regions after them
+    for (std::size_t i = 0; i < topology.regions.size(); ++i) places.emplace(topology.regions[i].id, nodes + i);
+    std::set<std::string> held;  // nothing passes through a region without nodes
+    for (std::size_t i = 0; i < nodes; ++i) {
+        places.emplace(topology.nodes[i].id, i);
+        held.insert({topology.nodes[i].id, topology.nodes[i].region});
+    }
+    std::vector<std::size_t> leads(nodes + topology.regions.size());
+    std::iota(leads.begin(), leads.end(), std::size_t{0});
+    const auto first_of = [&](std::size_t one) {
+        while (leads[one] != one) one = leads[one] = leads[leads[one]];
+        return one;
+    };
+    const auto join = [&](const std::string& a, const std::string& b) {
+        const auto one = places.find(a), other = places.find(b);
+        if (one != places.end() && other != places.end()) leads[first_of(one->second)] = first_of(other->second);
+    };
+    for (const auto& node : topology.nodes) join(node.id, node.region);
+    for (const auto& link : topology.links)
+        if (held.contains(link.from) && held.contains(link.to)) join(link.from, link.to);
+    std::map<std::size_t, std::size_t> group_of;
+    std::vector<std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < nodes; ++i) {
+        const auto [found, is_new] = group_of.emplace(first_of(i), groups.size());
+        if (is_new) groups.emplace_back();
+        groups[found->second].push_back(i);
+    }
+    return groups;
 }
 
 }  // namespace skippipe

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/experiment/document.h"
 
@@ -13,5 +14,9 @@ std::optional<std::pair<std::string, std::string>> unlinked_regions(const Topolo
 /// The regions of two nodes where none of them stands alone and no link leads from one to the other, nor over others.
 std::optional<std::pair<std::string, std::string>> unlinked_regions_of(const Topology& topology, const std::string& a,
                                                                        const std::string& b);
+
+/// The numbers of nodes that links join, one way or both, directly or over others, as their regions do: a path never
+/// leaves its group. In the order of their first nodes.
+std::vector<std::vector<std::size_t>> linked_groups(const Topology& topology);
 
 }  // namespace skippipe

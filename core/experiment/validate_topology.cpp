@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/experiment/checker.h"
+#include "core/experiment/regions.h"
 #include "core/experiment/text.h"
 
 namespace skippipe {
@@ -114,22 +115,58 @@ bool sends_anything(const Experiment& experiment) {
     return experiment.pipeline.stages > 1 || experiment.costs.all_reduce != AllReduceRule::free;
 }
 
+/// "a, b | c, d, e, f and 3 more"
+std::string groups_text(const Topology& topology, const std::vector<std::vector<std::size_t>>& groups) {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t g = 0; g < std::min(groups.size(), most); ++g) {
+        if (g > 0) text += " | ";
+        for (std::size_t k = 0; k < std::min(groups[g].size(), most); ++k)
+            text += (k > 0 ? ", " : "") + topology.nodes[groups[g][k]].id;
+        if (groups[g].size() > most) text += fmt::format(" and {} more", groups[g].size() - most);
+    }
+    return groups.size() > most ? text + " | ..." : text;
+}
+
+/// Each node has a way to some others, but not all are joined: seldom meant, though a plan of one group may be found.
+void check_groups(Checker& check) {
+    const auto& topology = check.experiment.topology;
+    const auto is_link = [&](const Link& link) {
+        return check.index.is_node(link.from) ? check.index.is_node(link.to)
+                                              : check.index.is_region(link.from) && check.index.is_region(link.to);
+    };
+    if (!std::all_of(topology.links.begin(), topology.links.end(), is_link)) return;  // told where links are checked
+    if (const auto groups = linked_groups(topology); groups.size() > 1)
+        check.warning("/topology/links",
+                      fmt::format("the nodes fall into {} groups with no link between them: {}", groups.size(),
+                                  groups_text(topology, groups)),
+                      "no path leaves its group, and no stage sums gradients over two: a plan does with one group "
+                      "while the others idle, or there is none",
+                      "Link the groups, or remove those that are not meant");
+}
+
 void check_reach(Checker& check) {
     const auto& topology = check.experiment.topology;
     if (!topology.hop_matrix_s.empty() || topology.nodes.size() < 2 || !sends_anything(check.experiment)) return;
     if (!check.ids_sound() || !check.list_sound("/topology/links", {"/from", "/to", "/both_ways"}) ||
         !check.list_sound("/topology/nodes", {"/region"}) || !check.sound("/topology/hop_matrix_s"))
         return;
+    bool all_have_ways = true;
     for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
         const Node& node = topology.nodes[i];
-        if (!node.region.empty() && !check.index.is_region(node.region)) continue;  // told already
+        if (!node.region.empty() && !check.index.is_region(node.region)) {  // told already
+            all_have_ways = false;
+            continue;
+        }
         const bool out = check.index.has_way(node, true), in = check.index.has_way(node, false);
         if (out && in) continue;
+        all_have_ways = false;
         const char* missing = out ? "no way leads to" : in ? "no way leads from" : "no link reaches";
         check.error(member("nodes", i), fmt::format("{} node {}", missing, in_quotes(node.id)),
                     "messages are not routed over other nodes, so it can take no part",
                     "Draw a link to or from it, put it in a region that has links, or remove it");
     }
+    if (all_have_ways) check_groups(check);
 }
 
 }  // namespace

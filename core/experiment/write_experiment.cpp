@@ -2,11 +2,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "core/experiment/describe.h"
 #include "core/experiment/described.h"
 #include "core/experiment/io.h"
+#include "core/experiment/schema_member.h"
 
 namespace skippipe {
 
@@ -63,12 +66,24 @@ bool on_one_line(const Json& json) {
     return true;
 }
 
+/// Whole numbers as people write them: 1080, not 1080.0. What reads them knows which are none.
+std::string plain_text(const Json& value) {
+    constexpr double most_exact = 9007199254740992.0;
+    if (value.is_number_float()) {
+        const double number = value.get<double>();
+        const bool is_minus_zero = number == 0 && std::signbit(number);
+        if (number == std::trunc(number) && std::abs(number) <= most_exact && !is_minus_zero)
+            return std::to_string(static_cast<std::int64_t>(number));
+    }
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);  // text from the window may be ill-formed
+}
+
 void indent(const Json& json, int depth, bool in_list, std::string& out) {
     const auto line = [&](int levels) { out += '\n' + std::string(static_cast<std::size_t>(2 * levels), ' '); };
     // Nodes, regions, links and failures stand in lists, one a line.
     const bool flat = !json.is_structured() || json.empty() || (on_one_line(json) && (json.is_array() || in_list));
     if (flat && !json.is_structured()) {
-        out += json.dump(-1, ' ', false, Json::error_handler_t::replace);  // text from the window may be ill-formed
+        out += plain_text(json);
         return;
     }
     const bool list = json.is_array();
@@ -99,6 +114,21 @@ std::string to_text(const Experiment& experiment) {
     std::string text;
     indent(to_json(experiment), 0, false, text);
     return text + "\n";
+}
+
+std::string schema_of(std::string_view text) {
+    Faults told_elsewhere;
+    const Json json = parse_json(text, told_elsewhere);
+    if (!json.is_object()) return {};
+    const auto found = json.find("$schema");
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string{};
+}
+
+std::string with_schema(std::string text, const std::string& schema) {
+    constexpr std::string_view begin = "{\n";
+    if (!schema.empty() && text.starts_with(begin))
+        text.insert(begin.size(), fmt::format("  \"$schema\": {},\n", plain_text(schema)));
+    return text;
 }
 
 Experiment planning_part(const Experiment& experiment) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/experiment/io.h"
+#include "core/experiment/schema_member.h"
 #include "tests/experiment/samples.h"
 
 using namespace skippipe;
@@ -51,6 +52,26 @@ private Q_SLOTS:
         QVERIFY(e.failures.at(0).kind == FailureKind::crash);
         QCOMPARE(e.failures[0].rejoin_after_s.value(), 2.0);
         QVERIFY(e.execution.compute == Compute::cost);
+    }
+
+    /// Diffs of saved files show what was changed: 1080 stays 1080, and the text names its schema as before.
+    void a_text_is_written_as_people_write_it() {
+        Experiment e;
+        e.topology.within_region = {-0.0, 1080};
+        e.costs.overhead_s = 0.25;
+        e.costs.forward_bytes = 1e15;
+        e.topology.nodes.push_back({.id = "a", .memory_bytes = 1e18});
+        const std::string plain = to_text(e), text = with_schema(plain, "../\"a\".json");
+        QVERIFY2(text.starts_with("{\n  \"$schema\": \"../\\\"a\\\".json\",\n  \"format\": 1,"), text.c_str());
+        for (const char* part : {"\"latency_s\": -0.0,", "\"bandwidth_bytes_per_s\": 1080\n", "\"overhead_s\": 0.25,",
+                                 "\"forward_bytes\": 1000000000000000,", "\"memory_bytes\": 1e+18,"})
+            QVERIFY2(text.find(part) != std::string::npos, (text + part).c_str());
+        QCOMPARE(schema_of(text), std::string("../\"a\".json"));
+        QVERIFY(schema_of(plain).empty() && schema_of("[").empty() && schema_of("{\"$schema\": 1}").empty());
+        QCOMPARE(with_schema(plain, {}), plain);
+        const auto again = parse_experiment(text).experiment;
+        QVERIFY(again == e);
+        QCOMPARE(to_text(again), plain);
     }
 
     void unset_members_are_left_out_and_all_others_written() {

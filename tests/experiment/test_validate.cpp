@@ -341,6 +341,32 @@ private Q_SLOTS:
         QVERIFY2(timer.elapsed() < 5000, qPrintable(QString::number(timer.elapsed())));
     }
 
+    /// No error, since one of them may do with a plan; where nothing is sent, or where hops have times, it is none.
+    void groups_without_a_link_are_a_warning() {
+        Experiment e = sample_;
+        e.topology.links.clear();
+        const auto faults = validate(e);
+        QCOMPARE(faults.size(), std::size_t{1});
+        QVERIFY(faults[0].severity == Fault::Severity::warning && faults[0].pointer == "/topology/links");
+        QCOMPARE(faults[0].what, std::string("the nodes fall into 2 groups with no link between them: a, b | c, d"));
+        // Nodes without a region, joined over others and one way alone.
+        for (auto& node : e.topology.nodes) node.region.clear();
+        e.topology.links = {{"a", "b"}, {"c", "b"}, {"c", "d", 0, 1e9, true}};
+        QVERIFY2(validate(e).empty(), samples::listed(validate(e)).c_str());
+        e.topology.links.erase(e.topology.links.begin() + 1);
+        QCOMPARE(validate(e).size(), std::size_t{1});
+        // A region without nodes leads nowhere; a link that is wrong itself is told as that.
+        e.topology.links = {{"a", "b"}, {"c", "d"}, {"west", "east"}};
+        QCOMPARE(validate(e).size(), std::size_t{1});
+        e.topology.links.push_back({"a", "nobody"});
+        QVERIFY(samples::find(validate(e), "/topology/links") == nullptr);
+        e.topology.links.pop_back();
+        e.pipeline.stages = 1;
+        e.pipeline.stage_sizes.clear();
+        e.costs.all_reduce = AllReduceRule::free;
+        QVERIFY(samples::find(validate(e), "/topology/links") == nullptr);
+    }
+
     void a_factor_of_1024_is_a_warning() {
         auto text = samples::text_of(samples::resources() / "experiments" / "quick-start.json");
         const std::string line =

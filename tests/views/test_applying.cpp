@@ -251,7 +251,15 @@ private Q_SLOTS:
         f.document.undo_stack().undo();
         QCOMPARE(slider->value(), 0);
         QVERIFY2(words->text().startsWith("Every microbatch visits all 6"), qPrintable(words->text()));
-        QVERIFY2(f.find<QLineEdit>("skip_ratio") == nullptr, "the ratio itself stands in the bar, and there alone");
+        auto* ratio = f.find<QLineEdit>("skip_ratio");
+        QVERIFY2(ratio != nullptr && ratio->text() == "0", "beside it the ratio itself");
+        slider->setValue(1);
+        QCOMPARE(ratio->text(), QString("0.167"));
+        ratio->setText("0.6");
+        ratio->setModified(true);
+        Q_EMIT ratio->editingFinished();
+        QCOMPARE(slider->value(), 4);
+        QCOMPARE(f.document.experiment().pipeline.skip_ratio, 0.6);
     }
 
     void the_focused_field_says_what_it_may_be() {

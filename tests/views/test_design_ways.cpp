@@ -460,6 +460,10 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(bar->findChild<QPushButton*>() != nullptr, patient_ms);
         QVERIFY2(w->design_page().figures().toolTip().contains("region-1 and region-2 are not linked"),
                  qPrintable(w->design_page().figures().toolTip()));
+        const auto faults = static_cast<const ProblemList&>(w->design_page().problems()).faults();
+        QVERIFY2(std::count_if(faults.begin(), faults.end(),
+                               [](const Fault& fault) { return fault.pointer == "/topology/links"; }) == 1,
+                 "what was a warning before there was no plan is told once");
         const auto buttons = bar->findChildren<QPushButton*>();
         QCOMPARE(buttons.size(), 1);  // to link everything would be the same
         QCOMPARE(buttons.front()->text(), QString("Link region-1 and region-2"));
@@ -494,6 +498,34 @@ private Q_SLOTS:
                              plain(remedies.front().words).endsWith(unit),
                          qPrintable(remedies.front().words));
             }
+    }
+
+    /// Of nodes that stand in no region.
+    void groups_without_a_link_are_told() {
+        auto w = window();
+        Experiment e;
+        for (int i = 0; i < 4; ++i) add_node(e, {100.0 * i, 0});
+        add_link(e, "node-1", "node-2");
+        add_link(e, "node-3", "node-4");
+        e.pipeline.stages = 3;  // which do not fit into two nodes
+        w->document().start_new(e);
+        const auto& list = static_cast<const ProblemList&>(w->design_page().problems());
+        const auto of_links = [&] {
+            Faults found;
+            for (const auto& fault : list.faults())
+                if (fault.pointer == "/topology/links") found.push_back(fault);
+            return found;
+        };
+        QCOMPARE(of_links().size(), std::size_t{1});
+        QVERIFY2(of_links()[0].what.find("2 groups") != std::string::npos, of_links()[0].what.c_str());
+        const auto remedies = remedies_for(of_links()[0], w->document().experiment());
+        QVERIFY(!remedies.empty());
+        QCOMPARE(remedies.front().words, QString("Link the two groups"));
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().outcome() && !w->plans().is_busy(), patient_ms);
+        QVERIFY(!w->plans().outcome()->has_plan);
+        w->document().edit("Mend", remedies.front().mend);
+        QVERIFY(are_linked(w->document().experiment(), "node-1", "node-4") && of_links().empty());
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
     }
 
     /// Of many nodes some are named.

@@ -5,6 +5,7 @@
 #include <QtTest>
 
 #include "core/experiment/io.h"
+#include "core/experiment/schema_member.h"
 #include "tests/views/silent_file.h"
 #include "views/document/document.h"
 #include "views/document/file_reader.h"
@@ -90,11 +91,39 @@ private Q_SLOTS:
         QVERIFY(again.experiment() == document.experiment());
     }
 
+    /// An editor that knows the file's schema knows it of the saved one too, wherever that lies.
+    void saving_keeps_the_schema() {
+        QTemporaryDir place;
+        const std::filesystem::path folder = place.path().toStdString();
+        std::filesystem::create_directories(folder / "deep" / "er");
+        const auto schema_of = [](const std::filesystem::path& file) {
+            Faults none;
+            const auto json = parse_json(read_file(file, none), none);
+            return json.contains("$schema") ? json["$schema"].get<std::string>() : std::string{};
+        };
+        for (const auto& [schema, deeper] :
+             {std::pair{"s/e.json", "../../s/e.json"}, std::pair{"https://x.org/e.json", "https://x.org/e.json"}}) {
+            write_file_atomically(folder / "e.json", with_schema(to_text(small()), schema));
+            Document document;
+            document.open(read_document(folder / "e.json"));
+            document.edit("name", [](Experiment& e) { e.name = "Other"; });
+            document.save(folder / "e.json");
+            QCOMPARE(schema_of(folder / "e.json"), std::string(schema));
+            document.save(folder / "deep" / "er" / "e.json");
+            QCOMPARE(schema_of(folder / "deep" / "er" / "e.json"), std::string(deeper));
+            document.save(folder / "again.json");
+            QCOMPARE(schema_of(folder / "again.json"), std::string(schema));
+            document.start_new(small());
+            document.save(folder / "new.json");
+            QCOMPARE(schema_of(folder / "new.json"), std::string());
+        }
+    }
+
     void unsaved_work_is_found_after_a_crash_only() {
         QTemporaryDir place;
         const std::filesystem::path folder = place.path().toStdString();
         Document document;
-        document.start_new(small());
+        document.open({folder / "mine", small(), {}, "s/e.json"});
         {
             FileWorker files;
             DocumentRecovery recovery(document, files, folder);
@@ -111,8 +140,8 @@ private Q_SLOTS:
         QCOMPARE(found.size(), std::size_t{1});
         QCOMPARE(found.front().experiment.seed, std::uint64_t{99});
         Document other;
-        other.recover(found.front().experiment, found.front().document_file);
-        QVERIFY(other.is_modified());
+        other.recover(found.front().experiment, found.front().document_file, found.front().schema);
+        QVERIFY(other.is_modified() && other.schema() == "s/e.json");
         DocumentRecovery::remove(found.front());
         QVERIFY(DocumentRecovery::find(folder).empty());
         {
@@ -298,6 +327,14 @@ private Q_SLOTS:
         QCOMPARE(to_field(1e-5), QString("1e-05"));
         QVERIFY2(read_field("fast", bandwidth, static_cast<double*>(nullptr)).fault.endsWith("bit/s"), "as it is read");
         QCOMPARE(short_text(to_field(17'563'648.0, bandwidth), "B/s"), QString("141\u2009Mbit/s"));
+        QCOMPARE(short_text("1\u2009Gbit/s", "B/s"), QString("1\u2009Gbit/s"));
+        QCOMPARE(in_unit_shown("20", "1\u2009Gbit/s", "B/s"), QString("20 Gbit/s"));
+        QCOMPARE(in_unit_shown(" 2e1 ", "", "B/s"), QString("2e1 bit/s"));
+        QCOMPARE(in_unit_shown("20", "1\u2009ms", "s"), QString("20 ms"));
+        for (const char* other : {"20 Mbit/s", "/2", "fast", ""})
+            QCOMPARE(in_unit_shown(other, "1\u2009Gbit/s", "B/s"), QString(other));
+        QCOMPARE(in_unit_shown("20", "16\u2009MB, 17\u2009MB", "B"), QString("20"));
+        QCOMPARE(in_unit_shown("20", "4", "samples"), QString("20"));
         QCOMPARE(short_text("58\u2009ms", "s"), QString("58\u2009ms"));
         QCOMPARE(short_text("fast", "B/s"), QString("fast"));
         QCOMPARE(to_field(0.02, seconds), QString("20\u2009ms"));

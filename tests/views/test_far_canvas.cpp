@@ -490,6 +490,19 @@ private Q_SLOTS:
         apply_theme(*qApp, false);
     }
 
+    /// Where there is room the one that holds more is larger.
+    void folded_regions_are_as_large_as_their_counts() {
+        Canvas c(row_of_regions({"few", "many"}));
+        c.document.edit("More", [](Experiment& e) {
+            add_nodes_round(e, "many", {e.topology.nodes.back().x, e.topology.nodes.back().y}, 30);
+        });
+        c.view.scene_model().toggle_folded({"few", "many"});
+        const auto wide = [&](const char* id) { return c.region(id)->shape().boundingRect().width(); };
+        QVERIFY(c.region("few")->is_folded() && c.region("many")->is_folded());
+        QVERIFY2(wide("many") > 1.2 * wide("few") && wide("many") < 1.5 * wide("few"),
+                 qPrintable(QString("%1 and %2").arg(wide("few")).arg(wide("many"))));
+    }
+
     /// Folded regions that are near each other are smaller, and names that would cover others wait for the mouse.
     void folded_regions_keep_apart() {
         const std::vector<std::string> names{"one with a long name", "two with a long name", "three with a long name"};
@@ -554,6 +567,10 @@ private Q_SLOTS:
         c.view.resize(2600, 1500);
         c.view.fit();
         QVERIFY2(c.view.transform().m11() > 1.6, qPrintable(QString::number(c.view.transform().m11())));
+        const double large = c.view.transform().m11();
+        c.view.resize(1400, 1500);
+        c.view.fit();
+        QVERIFY2(large > 1.2 * c.view.transform().m11(), qPrintable(QString::number(large)));
         Canvas one(row_of_regions({"a"}));
         one.view.resize(640, 320);
         one.view.fit();

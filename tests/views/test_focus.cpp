@@ -126,7 +126,7 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window.plans().ready() != nullptr, patient_ms);
         for (QWidget* view : {static_cast<QWidget*>(&page.canvas()), static_cast<QWidget*>(&page.plan_timeline()),
                               static_cast<QWidget*>(&page.failure_axis())}) {
-            window.bar().findChild<QComboBox*>("planner")->setFocus();
+            window.bar().planner_link().setFocus();
             const auto corner = [&] { return view->grab().toImage().pixelColor(0, view->height() / 2); };
             QTRY_VERIFY(corner() != theme().accent);
             view->setFocus();

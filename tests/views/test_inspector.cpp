@@ -95,7 +95,9 @@ private Q_SLOTS:
         inspector.show_field("/prices/node_hour");
         auto* field = inspector.widget()->findChild<QLineEdit*>("node_hour");
         QVERIFY(field->text().isEmpty());
-        QCOMPARE(field->placeholderText(), QString("none (default)"));
+        QCOMPARE(field->placeholderText(), QString("no price given"));
+        QVERIFY2(field->toolTip().contains("any one currency") && field->toolTip().contains("0: no price given"),
+                 qPrintable(field->toolTip()));
         const auto enter = [&](const QString& text) {
             field->setText(text);
             field->setModified(true);
@@ -147,8 +149,13 @@ private Q_SLOTS:
         document.edit("Measured", [](Experiment& x) { x.topology.links[0].bandwidth_bytes_per_s = 14'811'136; });
         QCOMPARE(rate->text(), QString("118.489088\u2009Mbit/s"));
         QCOMPARE(rate->seen_text(), QString("118\u2009Mbit/s"));
-        type(latency, "0.25");
+        type(rate, "20");  // of what is shown, which are no bytes
+        QCOMPARE(document.experiment().topology.links[0].bandwidth_bytes_per_s, 2.5e6);
+        QCOMPARE(rate->text(), QString("20\u2009Mbit/s"));
+        type(latency, "0.25 s");
         QCOMPARE(document.experiment().topology.links[0].latency_s, 0.25);
+        type(latency, "60");
+        QCOMPARE(document.experiment().topology.links[0].latency_s, 0.06);
         document.edit("Elsewhere", [](Experiment& changed) { changed.topology.links[0].latency_s = 0.5; });
         QVERIFY2(latency->text().startsWith("500") || latency->text().startsWith("0.5"), qPrintable(latency->text()));
     }
@@ -171,7 +178,7 @@ private Q_SLOTS:
         };
         QCOMPARE(said("memory_microbatches"), QString("5 (of pipeline)"));
         QCOMPARE(said("up_bytes_per_s"), QString("no limit (default)"));
-        QCOMPARE(said("price_per_hour"), QString("none (default)"));
+        QCOMPARE(said("price_per_hour"), QString("no price given"));
         document.edit("others", [](Experiment& x) {
             x.pipeline.memory_microbatches = 4;
             x.prices.node_hour = 1.5;

@@ -29,7 +29,7 @@ private Q_SLOTS:
     void initTestCase() { register_planners(planners_); }
 
     /// First, by the bound of its stages; a share is rounded up, since it is the most that may be missing. What any
-    /// placement could reach stands below.
+    /// placement could reach is for the tip.
     void the_plan_says_how_good_it_is() {
         Score score;
         QCOMPARE(plan_verdict(score, 0.1, true), QString());

@@ -11,6 +11,7 @@
 #include <QDoubleSpinBox>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QStatusBar>
@@ -221,7 +222,12 @@ private Q_SLOTS:
             make_small(e, 2);
             e.data.path = folder.filePath("corpus.txt").toStdString();
         });
-        window.bar().skip_ratio().setValue(0.33);
+        window.bar().skip_link().click();
+        auto* ratio = window.design_page().inspector().widget()->findChild<QLineEdit*>("skip_ratio");
+        QVERIFY(ratio != nullptr);
+        ratio->selectAll();
+        QTest::keyClicks(ratio, "0.33");
+        QTest::keyClick(ratio, Qt::Key_Return);
         QCOMPARE(window.document().experiment().pipeline.skip_ratio, 0.33);
         QTRY_VERIFY_WITH_TIMEOUT(!window.plans().is_busy(), patient_ms);
         QVERIFY2(window.plans().outcome()->has_plan, qPrintable(window.why_not_launch()));

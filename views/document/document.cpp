@@ -9,6 +9,7 @@
 #include <QUndoCommand>
 
 #include "core/experiment/io.h"
+#include "core/experiment/schema_member.h"
 #include "core/experiment/validate.h"
 
 namespace skippipe {
@@ -47,6 +48,18 @@ Faults unanswered(const Faults& faults, const Experiment& as_read, const Experim
                (!before.contains(place) || before[place] != after[place]);
     });
     return left;
+}
+
+/// A file's "$schema" beside another file: a path is one from the file that names it.
+std::string schema_beside(const std::string& schema, const std::filesystem::path& from,
+                          const std::filesystem::path& to) {
+    const std::filesystem::path path(schema);
+    const bool is_path = !schema.empty() && schema.find("://") == std::string::npos && path.is_relative();
+    if (!is_path || from.empty()) return schema;
+    const auto folder = std::filesystem::absolute(from).parent_path(),
+               other = std::filesystem::absolute(to).parent_path();
+    if (folder == other) return schema;
+    return (folder / path).lexically_normal().lexically_relative(other).generic_string();
 }
 }  // namespace
 
@@ -144,6 +157,7 @@ void Document::start(Experiment experiment, std::filesystem::path file, Faults f
     file_faults_ = std::move(file_faults);
     as_read_ = experiment;
     file_ = std::move(file);
+    schema_.clear();
     recovered_ = false;
     most_stages_ = 0;
     stack_.clear();
@@ -171,11 +185,12 @@ DocumentFile read_document(const std::filesystem::path& file) {
     std::erase_if(parsed.faults, [&](const Fault& fault) {
         return std::find(meaning.begin(), meaning.end(), fault) != meaning.end();
     });
-    return {file, std::move(parsed.experiment), std::move(parsed.faults)};
+    return {file, std::move(parsed.experiment), std::move(parsed.faults), schema_of(text)};
 }
 
 void Document::open(DocumentFile file) {
     start(std::move(file.experiment), std::move(file.path), std::move(file.faults));
+    schema_ = std::move(file.schema);
 }
 
 void Document::save(const std::filesystem::path& file) {
@@ -184,7 +199,9 @@ void Document::save(const std::filesystem::path& file) {
         const std::string original = read_file(file, faults);
         if (!has_errors(faults)) write_file_atomically(std::filesystem::path{file} += ".before-repair", original);
     }
-    write_file_atomically(file, to_text(experiment_));
+    std::string schema = schema_beside(schema_, file_, file);
+    write_file_atomically(file, with_schema(to_text(experiment_), schema));
+    schema_ = std::move(schema);
     file_ = file;
     file_faults_.clear();
     recovered_ = false;
@@ -197,8 +214,9 @@ bool Document::is_of_file(const Fault& fault) const {
     return std::find(file_faults_.begin(), file_faults_.end(), fault) != file_faults_.end();
 }
 
-void Document::recover(Experiment experiment, const std::filesystem::path& file) {
+void Document::recover(Experiment experiment, const std::filesystem::path& file, std::string schema) {
     start(std::move(experiment), file, {});
+    schema_ = std::move(schema);
     recovered_ = true;
     Q_EMIT file_changed();
 }

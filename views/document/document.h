@@ -16,8 +16,9 @@ namespace skippipe {
 /// A document's file as it was read.
 struct DocumentFile {
     std::filesystem::path path;
-    Experiment experiment;  ///< as far as it could be understood
-    Faults faults;          ///< that only the text can show
+    Experiment experiment;    ///< as far as it could be understood
+    Faults faults;            ///< that only the text can show
+    std::string schema = {};  ///< its "$schema", which a save keeps
 };
 
 /// Touches nothing but the disk: any thread may call it. Throws InputError where the file cannot be read at all.
@@ -58,8 +59,10 @@ public:
     /// Writes atomically. Where the file had faults when it was read, its text is first kept beside it as
     /// FILE.before-repair. Throws InputError.
     void save(const std::filesystem::path& file);
-    /// Takes over work found after a crash: the file it belongs to (may be empty), unsaved.
-    void recover(Experiment experiment, const std::filesystem::path& file);
+    /// Takes over work found after a crash: the file it belongs to (may be empty) and its "$schema", unsaved.
+    void recover(Experiment experiment, const std::filesystem::path& file, std::string schema = {});
+    /// The file's "$schema".
+    const std::string& schema() const { return schema_; }
 
     const std::filesystem::path& file() const { return file_; }
     bool is_modified() const { return recovered_ || !stack_.isClean(); }
@@ -87,6 +90,7 @@ private:
     std::map<QString, QString> refused_;
     QUndoStack stack_;
     std::filesystem::path file_;
+    std::string schema_;  ///< of the file, as it was read
     int merge_serial_ = 0;
     int most_stages_ = 0;  ///< of stages that follow the nodes; 0: they do not
     bool recovered_ = false;

@@ -32,7 +32,7 @@ struct DocumentRecovery::Copy {
     std::filesystem::path file;
     std::unique_ptr<QLockFile> lock;
 
-    void write(const std::filesystem::path& document_file, const Experiment& experiment) {
+    void write(const std::filesystem::path& document_file, const Experiment& experiment, const std::string& schema) {
         std::error_code told_when_it_is_written;
         std::filesystem::create_directories(file.parent_path(), told_when_it_is_written);
         if (!lock) lock = skippipe::lock(file);
@@ -40,6 +40,7 @@ struct DocumentRecovery::Copy {
         json["file"] = document_file.string();
         json["written"] = QDateTime::currentDateTime().toString(Qt::ISODate).toStdString();
         json["experiment"] = to_json(experiment);
+        if (!schema.empty()) json["experiment"]["$schema"] = schema;
         write_file_atomically(file, json.dump(1));
     }
     void remove() {
@@ -77,7 +78,9 @@ void DocumentRecovery::write() {
             Copy{folder_ / (QUuid::createUuid().toString(QUuid::WithoutBraces).toStdString() + ".json"), nullptr});
     files_.ask(
         copy_->file.string(),
-        [copy = copy_, file = document_.file(), experiment = document_.experiment()] { copy->write(file, experiment); },
+        [copy = copy_, file = document_.file(), experiment = document_.experiment(), schema = document_.schema()] {
+            copy->write(file, experiment, schema);
+        },
         this, [this](const QString& fault) { follow(fault); });
 }
 
@@ -109,7 +112,10 @@ std::vector<FoundWork> DocumentRecovery::find(const std::filesystem::path& folde
             work.document_file = file->get<std::string>();
         if (const auto written = json.find("written"); written != json.end() && written->is_string())
             work.written = QDateTime::fromString(QString::fromStdString(written->get<std::string>()), Qt::ISODate);
-        work.experiment = parse_experiment(json.at("experiment")).experiment;
+        const auto& experiment = json.at("experiment");
+        work.experiment = parse_experiment(experiment).experiment;
+        if (experiment.is_object() && experiment.contains("$schema") && experiment["$schema"].is_string())
+            work.schema = experiment["$schema"].get<std::string>();
         found.push_back(std::move(work));
     }
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.written > b.written; });

@@ -22,6 +22,7 @@ struct FoundWork {
     std::filesystem::path document_file;  ///< empty: never saved
     QDateTime written;
     Experiment experiment;
+    std::string schema;  ///< that its file names
 };
 
 /// Keeps unsaved work in a file of its own (never the user's), a moment after each edit and before each launch,

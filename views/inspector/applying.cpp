@@ -217,7 +217,7 @@ std::map<std::string, QString> values_in_force(const Experiment& e, const Node& 
         {"down_bytes_per_s", no_limit},
         {"rank", QObject::tr("in order (default)")},
         {"price_per_hour", e.prices.node_hour > 0 ? QObject::tr("%1 (of all nodes)").arg(to_field(e.prices.node_hour))
-                                                  : QObject::tr("none (default)")}};
+                                                  : QObject::tr("no price given")}};
     if (!node.memory_bytes)
         values["memory_microbatches"] = QObject::tr("%1 (of pipeline)").arg(e.pipeline.memory_microbatches);
     else

@@ -112,10 +112,18 @@ QString number_text(double value, const char* unit) {
     return digits_of(said) + thin + base;  // eight times a number is exact
 }
 
+QString in_unit_shown(const QString& typed, const QString& shown, const char* unit) {
+    bool is_bare = false;
+    static_cast<void>(typed.trimmed().toDouble(&is_bare));
+    if (!is_bare || !has_unit_in_field(unit) || shown.contains(',')) return typed;
+    const auto space = shown.indexOf(QChar(0x2009));
+    return typed.trimmed() + ' ' + (space < 0 ? read_unit(unit) : shown.mid(space + 1));
+}
+
 QString short_text(const QString& text, const char* unit) {
     if (!is_bandwidth(unit)) return text;
     const auto value = read_number(text, unit);
-    return value && *value > 0 ? quantity(8 * *value, QStringLiteral("bit/s")) : text;
+    return value && *value > 0 ? without_zeros(quantity(8 * *value, QStringLiteral("bit/s"))) : text;
 }
 
 QString limits_text(const Info& info) {

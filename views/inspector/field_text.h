@@ -54,7 +54,11 @@ bool has_unit_in_field(const char* unit);
 /// Plain digits; bytes, bandwidths and seconds with their unit, and an SI prefix where that is exact to 15 digits: "16
 /// GB", "58 ms". Bandwidths are in bit/s, as everywhere else they are read: "140.509184 Mbit/s" of 17,563,648 B/s.
 QString number_text(double value, const char* unit);
-/// A bandwidth's text with as many digits as are read: "141 Mbit/s" of "140.509184 Mbit/s"; any other text as it is.
+/// What is typed over `shown`: a number alone is in its unit, "20" over "1 Gbit/s" is "20 Gbit/s", and over nothing in
+/// the unit in which such values are read; any other text is as it is.
+QString in_unit_shown(const QString& typed, const QString& shown, const char* unit);
+/// A bandwidth's text with as many digits as are read, and no zeros that tell nothing: "141 Mbit/s" of "140.509184
+/// Mbit/s", "1 Gbit/s"; any other text as it is.
 QString short_text(const QString& text, const char* unit);
 
 template <class T>

@@ -41,10 +41,13 @@ const QString mixed_value = QStringLiteral("\x1fmixed");
 QString tip_of(const Info& info) {
     QString tip = QString::fromUtf8(info.doc);
     if (const QString limits = limits_text(info); !limits.isEmpty()) tip += '\n' + limits;
-    if (*info.unit != 0)
-        tip += '\n' + (qstrcmp(info.unit, "s") == 0     ? QObject::tr("May be typed as 20 ms, /2 or *1.5")
-                       : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("May be typed as 1 Gbit/s, 125 MB/s, /2 or *1.5")
-                                                        : QObject::tr("May be typed as 16 G, /2 or *1.5"));
+    if (has_unit_in_field(info.unit))
+        tip += '\n' + QObject::tr("May be typed as %1, /2 or *1.5; a number alone is in the unit shown")
+                          .arg(qstrcmp(info.unit, "s") == 0     ? QObject::tr("20 ms")
+                               : qstrcmp(info.unit, "B/s") == 0 ? QObject::tr("1 Gbit/s, 125 MB/s")
+                                                                : QObject::tr("16 GB"));
+    else if (*info.unit != 0)
+        tip += '\n' + QObject::tr("May be typed as 16 G, /2 or *1.5");
     return tip;
 }
 
@@ -125,7 +128,8 @@ void FormRows::add_text(const char* key, const Info& info, const QString& value,
             [this, name = std::string(key), info, line, editor, commit = std::move(commit)] {
                 if (!line->isModified() && qobject_cast<QComboBox*>(editor) == nullptr) return;
                 line->setModified(false);
-                QString wrong = commit(line->text());
+                const QString shown = values_.at(name) == mixed_value ? QString{} : values_.at(name);
+                QString wrong = commit(in_unit_shown(line->text(), shown, info.unit));
                 if (const QString limits = limits_text(info);
                     !wrong.isEmpty() && !limits.isEmpty() && !wrong.contains(limits))
                     wrong += tr("; allowed: %1").arg(limits);
@@ -339,15 +343,21 @@ int FormRows::row_of(const std::string& key) const {
     return row;
 }
 
-void FormRows::replace_editor(const std::string& key, QWidget* own) {
+void FormRows::add_before(const std::string& key, QWidget* own) {
+    constexpr int short_number = 56;
     const int row = row_of(key);
     if (row < 0) return;
-    QWidget* before = rows_->itemAt(row, QFormLayout::FieldRole)->widget();
-    if (auto* label = qobject_cast<QLabel*>(rows_->itemAt(row, QFormLayout::LabelRole)->widget())) label->setBuddy(own);
-    take_place_of(key, own);
-    rows_->removeWidget(before);
-    rows_->setWidget(row, QFormLayout::FieldRole, own);
-    delete before;
+    QWidget* field = editor(key);
+    own->setProperty(help_property, field->property(help_property));
+    auto* both = new QWidget;
+    auto* across = new QHBoxLayout(both);
+    across->setContentsMargins(0, 0, 0, 0);
+    across->setSpacing(size::gap);
+    rows_->removeWidget(field);
+    across->addWidget(own, 1);
+    across->addWidget(field);
+    field->setFixedWidth(short_number);
+    rows_->setWidget(row, QFormLayout::FieldRole, both);
 }
 
 void FormRows::replace_row(const std::string& key, QWidget* own) {

@@ -51,9 +51,10 @@ public:
     void show_wrong(const std::map<std::string, QString>& wrong);
     /// What a field of text shows of the document.
     QString shown_value(const std::string& key) const;
-    /// That field is edited by this instead, which follows its value by itself.
-    void replace_editor(const std::string& key, QWidget* own);
-    /// The same without a name beside it, across all of the form.
+    /// Before that field's editor, which keeps the room that a short number needs.
+    void add_before(const std::string& key, QWidget* own);
+    /// That field is edited by this instead, which follows its value by itself, without a name beside it, across all of
+    /// the form.
     void replace_row(const std::string& key, QWidget* own);
     /// Property of an editor: what its field means and may be, in words.
     static constexpr const char* help_property = "help";
@@ -259,7 +260,8 @@ private:
         }
         /// What 0 is, where it is no number but what a field has that is not set; empty: a number.
         static QString none_words(std::string_view key) {
-            if (key == "node_hour" || key == "gigabyte" || key == "tokens") return QObject::tr("none (default)");
+            if (key == "node_hour" || key == "gigabyte") return QObject::tr("no price given");
+            if (key == "tokens") return QObject::tr("none (default)");
             if (key == "kv_heads") return QObject::tr("as many as heads");
             return key == "ffn_width" ? QObject::tr("8/3 of the width") : QString{};
         }

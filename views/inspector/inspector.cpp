@@ -371,7 +371,7 @@ void Inspector::show_pipeline() {
     const auto say = [this, words] { words->setText(skip_words(document_.experiment().pipeline, planners_)); };
     connect(&document_, &Document::changed, words, say);
     say();
-    pipeline->replace_editor("skip_ratio", skip_slider());  // the ratio itself stands in the bar
+    pipeline->add_before("skip_ratio", skip_slider());
     pipeline->add_note(words, "skip_ratio");
     if (auto* box = qobject_cast<QComboBox*>(pipeline->editor("planner")))
         for (const auto& planner : planners_.all())
@@ -403,7 +403,8 @@ void Inspector::show_constraints() {
         say();
         form->add_note(words, key);
     }
-    section(tr("Rules for planners"), form, false);
+    section(tr("Rules for planners"), form, false)
+        ->setToolTip(tr("What a plan has to keep. CC2, CC3 and TC1 are their names in the SkipPipe paper"));
 }
 
 /// A step is a stage that each microbatch skips: every place of it is a path length.

@@ -213,7 +213,7 @@ void WhyPanel::show_why(const Explanation& why) {
     summary_->setText(parts.join("&nbsp;&nbsp; "));
     summary_->setToolTip(
         tr("Shares of the critical path: what the end of the iteration waited for, back to its start.\n"
-           "Bound, these stages: %1. What any other placement could reach stands beside the plan.")
+           "Bound, these stages: %1. What any other placement could reach is in the tip of the plan's figures.")
             .arg(words_of(why.placed_words(outcome_->problem))));
     show_gains();
 }

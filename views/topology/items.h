@@ -15,7 +15,7 @@ inline constexpr double node_radius = 20;
 inline constexpr double widest_link = 4.5;  ///< pixels
 inline constexpr double rim_width = 8;      ///< dragging from here draws a link
 inline constexpr double region_margin = 32;
-inline constexpr double most_folded_px = 17, least_folded_px = 7;  ///< radius of a folded region
+inline constexpr double most_folded_px = 17, least_folded_px = 7;  ///< radius of a folded region of few nodes
 inline constexpr double grid = 10;
 
 enum ItemType { node_item = QGraphicsItem::UserType + 1, link_item, region_item, region_label_item };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Regions that are shown as one disc: by hand, or because their nodes would be dots.
 #include <algorithm>
+#include <cmath>
 
 #include "views/topology/item_marks.h"
 #include "views/topology/layouts.h"
@@ -15,6 +16,13 @@ struct Far {
 };
 constexpr Far to_edit{0.35, 2};   // where nodes and regions have no names, folded regions have
 constexpr Far to_watch{0.22, 3};  // a small picture, of what each node does: where that has nine pixels
+
+/// The radius of a folded region that has room: of many nodes a little larger.
+double folded_px(std::size_t nodes) {
+    constexpr double few = 3, doublings = 4.4, largest = 1.4;  // those of 64 nodes are as large as any
+    const double more = std::log2(std::max(few, static_cast<double>(nodes)) / few) / doublings;
+    return most_folded_px * (1 + (largest - 1) * std::min(1.0, more));
+}
 }  // namespace
 
 void TopologyScene::toggle_folded(const std::set<std::string>& regions) {
@@ -53,7 +61,7 @@ void TopologyScene::show_folded() {
         const bool folds = is_folded(id, *item);
         // Those that are near each other are as small as leaves them apart.
         const double half_px = folds ? *gap++ * zoom_ / 2 - 1 : most_folded_px;
-        changed |= item->fold(folds, zoom_, std::clamp(half_px, least_folded_px, most_folded_px));
+        changed |= item->fold(folds, zoom_, std::clamp(half_px, least_folded_px, folded_px(item->nodes.size())));
     }
     syncing_ = is_synced;
     if (!changed) return;

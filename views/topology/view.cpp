@@ -23,7 +23,10 @@
 
 namespace skippipe {
 namespace {
-constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6, most_fitted_zoom = 1.8;
+constexpr double least_zoom = 0.05, most_zoom = 4, opened_zoom = 0.6;
+constexpr double most_fitted_zoom = 1.8, most_fitted_large = 2.6;  ///< in a usual window, and in one of any size
+constexpr double usual_width = 1400;                               ///< pixels of a view, up to which windows are usual
+
 constexpr QSizeF least_fitted(600, 300), least_way(400, 220);  ///< of what fills the view
 constexpr int most_words_width = 420;
 constexpr std::size_t many_links = 400;  ///< from here on a picture with soft edges takes longer than a frame
@@ -132,11 +135,12 @@ void TopologyView::fit() {
     user_moved_ = false;
 }
 
-/// Few things are not magnified until they fill a large screen.
+/// Few things are not magnified until they fill a large screen, but they grow with it.
 double TopologyView::zoom_for(const QRectF& box, QSizeF least) const {
     const QSizeF size = box.size().expandedTo(least);
+    const double most = std::clamp(most_fitted_zoom * width() / usual_width, most_fitted_zoom, most_fitted_large);
     return std::clamp(std::min(free_rect().width() / size.width(), free_rect().height() / size.height()), least_zoom,
-                      most_fitted_zoom);
+                      most);
 }
 
 /// What of the view the next step leaves free.

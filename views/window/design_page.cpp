@@ -2,6 +2,7 @@
 #include "views/window/design_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include <QEvent>
@@ -30,6 +31,7 @@ constexpr int most_bottom = 348;                        ///< pixels that lanes g
 constexpr int tools_width = 158, usual_columns = 1216;  ///< pixels of the palette, and of all three columns
 constexpr double bottom_share = 0.4;                    ///< of the rows: what is below the canvas
 constexpr double more_bottom_share = 0.33;              ///< of what a larger window has more
+constexpr double least_canvas_share = 0.45;             ///< of the page, whatever lanes would like
 
 /// Of the page: a narrow one needs its room for the canvas, and on a wide one names and values need not be cut.
 int inspector_width(int page) {
@@ -44,7 +46,7 @@ int height_for_names(PlanArea& plan) {
     const auto& timeline = plan.timeline();
     if (timeline.data() == nullptr || timeline.data()->lanes().empty()) return 0;
     const int others = plan.height() - timeline.height() - plan.axis().height();
-    return others + size::row + timeline.height_for_least_lanes() + plan.axis().minimumSizeHint().height();
+    return others + size::row + plan.height_for_names() + plan.axis().minimumSizeHint().height();
 }
 
 }  // namespace
@@ -131,10 +133,7 @@ DesignPage::DesignPage(Document& document, SelectionModel& selection, PlanServic
     connect(canvas_, &TopologyView::told, this, &DesignPage::told);
     connect(canvas_, &TopologyView::next_step_changed, this, &DesignPage::show_problems);
     connect(canvas_, &TopologyView::launch_wanted, this, &DesignPage::launch_requested);
-    connect(canvas_, &TopologyView::settings_wanted, this, [this] {
-        selection_.clear();
-        inspector_->show_field("/pipeline/stages");
-    });
+    connect(canvas_, &TopologyView::settings_wanted, this, [this] { show_setting("/pipeline/stages"); });
     connect(canvas_, &TopologyView::open_again_wanted, this, &DesignPage::open_again_wanted);
     connect(canvas_, &TopologyView::matrix_wanted, this, [this, tabs] { tabs->setCurrentWidget(matrix_); });
     connect(stages_, &StageLanes::told, this, &DesignPage::told);
@@ -176,6 +175,11 @@ void DesignPage::show_problem() {
 void DesignPage::set_measuring(bool measuring) {
     palette_->measure_button().setEnabled(!measuring);
     palette_->measure_button().setText(measuring ? tr("Measuring…") : tr("Measure"));
+}
+
+void DesignPage::show_setting(const QString& pointer) {
+    selection_.clear();
+    inspector_->show_field(pointer);
 }
 
 void DesignPage::fill_bottom() {
@@ -241,8 +245,10 @@ void DesignPage::fit_rows() {
     // What is drawn comes first, unless lanes need the height for their names; those do not get all of it.
     const int more = static_cast<int>(more_bottom_share * std::max(0, all - usual_rows));
     const int share = static_cast<int>(bottom_share * std::min(all, usual_rows)) + more;
-    const int lanes = bottom_->tabBar()->sizeHint().height() + height_for_names(*plan_);
-    fitted_bottom_ = std::max({share, std::min(lanes, most_bottom + more), bottom_->minimumSizeHint().height()});
+    const int tabs = bottom_->tabBar()->sizeHint().height();
+    const int beside_canvas = all - tabs - static_cast<int>(std::ceil(least_canvas_share * height()));
+    const int lanes = std::min({tabs + height_for_names(*plan_), most_bottom + more, beside_canvas});
+    fitted_bottom_ = std::max({share, lanes, bottom_->minimumSizeHint().height()});
     rows_->setSizes({all - fitted_bottom_, fitted_bottom_});
 }
 

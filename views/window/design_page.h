@@ -52,6 +52,8 @@ public:
     QPushButton& measure_button() { return palette_->measure_button(); }
     Palette& tools() { return *palette_; }
     void set_measuring(bool measuring);
+    /// The field of the experiment that has this JSON pointer, in its form.
+    void show_setting(const QString& pointer);
 
 Q_SIGNALS:
     void template_requested(const QString& name);

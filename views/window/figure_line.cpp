@@ -22,10 +22,10 @@ FigureLine::FigureLine(QWidget* parent) : QLabel(parent) {
     reserve_lines();
 }
 
-/// What is below stays where it is, however many lines there are.
+/// What is below stays where it is, whether there are figures or not; a second line of them is seldom needed.
 void FigureLine::reserve_lines() {
-    const int small = QFontMetrics(small_font()).lineSpacing() * (width() < wide_figures ? most_figure_lines : 1);
-    setMinimumHeight(std::max<int>(size::row, QFontMetrics(title_font()).lineSpacing() + small + below_lines));
+    setMinimumHeight(std::max<int>(
+        size::row, QFontMetrics(title_font()).lineSpacing() + QFontMetrics(small_font()).lineSpacing() + below_lines));
 }
 
 void FigureLine::show_figures(Figure first, std::vector<Figure> figures, const QString& note) {

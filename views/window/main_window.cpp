@@ -70,6 +70,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         follow_runs();
     });
     connect(bar_, &TopBar::launch_requested, this, &MainWindow::launch);
+    connect(bar_, &TopBar::setting_wanted, design_, &DesignPage::show_setting);
     connect(watch_, &WatchPage::launch_requested, this, &MainWindow::launch);
     connect(watch_, &WatchPage::stop_requested, &bar_->stop_button(), &QPushButton::click);
     planning_tick_.setSingleShot(true);

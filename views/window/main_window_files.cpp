@@ -159,7 +159,7 @@ void MainWindow::offer(const FoundWork& work) {
             .arg(QString::fromStdString(work.experiment.name), work.written.toString("yyyy-MM-dd HH:mm")),
         {{tr("Recover"),
           [this, work, remove] {
-              document_.recover(work.experiment, work.document_file);
+              document_.recover(work.experiment, work.document_file, work.schema);
               remove();
               show_workspace(design);
           }},

@@ -15,6 +15,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/timeline/painter.h"
 #include "views/window/problem_list.h"
 
 namespace skippipe {
@@ -25,7 +26,8 @@ QString figure(const QString& name, const QString& value) {
     return value.isEmpty() ? words : words + "&nbsp;" + value;
 }
 
-constexpr double no_gap = 1e-9;  ///< what rounding leaves over
+constexpr double no_gap = 1e-9;      ///< what rounding leaves over
+constexpr double least_lane_px = 8;  ///< where there is little room: names stand by turns in two columns then
 
 bool is_bounded(const Score& score) { return score.lower_bound_seconds > 0 && std::isfinite(score.gap); }
 
@@ -71,7 +73,7 @@ PlanArea::PlanArea(Document& document, SelectionModel& selection, FailureEditor&
     setAttribute(Qt::WA_StyledBackground);
     auto* column = seamless_column(this);
     auto* row = new QHBoxLayout;
-    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, size::unit);
+    row->setContentsMargins(size::wide_gap, size::unit, size::wide_gap, 0);  // the ruler has an edge of its own
     figures_->setObjectName("plan_figures");
     state_->setProperty("role", "secondary");
     row->addWidget(figures_, 1);
@@ -102,13 +104,20 @@ void PlanArea::follow_timeline() {
     selection_.select(s);
 }
 
+int PlanArea::height_for_names() const {
+    if (timeline_->data() == nullptr) return timeline_->height_for_least_lanes();
+    const auto lanes = static_cast<double>(timeline_->data()->lanes().size());
+    return timeline_->height_for_least_lanes() +
+           static_cast<int>(std::ceil(lanes * (least_named_lane - least_lane_px)));
+}
+
 /// The axis has what it would like where lanes can be named all the same; else less, and no less than the lanes want
 /// where not even that would name them.
 void PlanArea::share_height() {
-    timeline_->set_frame({.names_px = axis_->names_width()});
+    timeline_->set_frame({.names_px = axis_->names_width(), .least_lane_px = least_lane_px});
     const int both = timeline_->height() + axis_->height();
     const int most = axis_->sizeHint().height(), least = std::min(most, axis_->minimumSizeHint().height());
-    const int beside_names = both - timeline_->height_for_least_lanes();
+    const int beside_names = both - height_for_names();
     axis_->setFixedHeight(std::clamp(std::max(beside_names, beside_names < least ? both / 3 : 0), least, most));
 }
 
@@ -223,8 +232,6 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
     if (const QString shorter = shorter_words(outcome); !old && !shorter.isEmpty()) show(figure(shorter, {}), 1);
     const auto gap = placed_gap(outcome);
     const bool splits = outcome.plan.split_backward;
-    if (const QString words = any_placement_words(s, gap, splits); !old && !words.isEmpty())
-        show(figure(words, {}), 2, figure(tr("Bound"), duration(s.lower_bound_seconds)));
     const QString verdict = old ? QString{} : plan_verdict(s, gap, splits);
     const QString brief = QString(verdict)
                               .replace(tr("at most"), QStringLiteral("≤"))
@@ -236,14 +243,21 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
                                         .arg(duration(s.iteration_seconds), tr("an iteration")));
     const auto first = [&](const QString& how) { return how.isEmpty() ? iteration : tr("%1, %2").arg(iteration, how); };
     figures_->show_figures({first(verdict), 0, first(brief)}, std::move(figures),
-                           old ? tr("Of the experiment before the last edit")
-                               : tr("Planned by %1. Bound with any placement: %2. With these stages another one holds, "
-                                    "which Why says.%4\n%3")
-                                     .arg(QString::fromStdString(outcome.plan.planner), QString::fromStdString(s.bound),
-                                          QString::fromStdString(s.note),
-                                          splits ? QString{}
-                                                 : tr(" Both are of unsplit plans, which do every backward in one "
-                                                      "piece: a planner that splits it may be shorter.")));
+                           old ? tr("Of the experiment before the last edit") : plan_note(outcome, gap));
+}
+
+/// What the figures leave to their tip: one bound beside them is enough, and the other one is asked for.
+QString PlanArea::plan_note(const PlanOutcome& outcome, std::optional<double> gap) const {
+    const Score& s = outcome.score;
+    const bool splits = outcome.plan.split_backward;
+    const QString any = any_placement_words(s, gap, splits);
+    QStringList lines{tr("Planned by %1").arg(QString::fromStdString(outcome.plan.planner))};
+    if (!any.isEmpty()) lines << any;
+    lines << tr("Bound with any placement: %1. With these stages another one holds, which Why says")
+                 .arg(QString::fromStdString(s.bound));
+    if (!splits) lines << tr("Unsplit plans do every backward in one piece: a planner that splits it may be shorter");
+    if (!s.note.empty()) lines << QString::fromStdString(s.note);
+    return lines.join('\n');
 }
 
 }  // namespace skippipe

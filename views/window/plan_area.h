@@ -17,7 +17,8 @@ namespace skippipe {
 /// or with any placement where that is as much. Empty where nothing bounds it, and until the stages' bound is known.
 /// The bound of a plan that does not split the backward holds for such plans alone, which it says.
 QString plan_verdict(const Score& score, std::optional<double> placed_gap, bool splits_backward);
-/// What the verdict leaves open: the same with any placement, and the bound that says so. Empty where nothing is.
+/// What the verdict leaves open, for a tip: the same with any placement, and the bound that says so. Empty where
+/// nothing is.
 QString any_placement_words(const Score& score, std::optional<double> placed_gap, bool splits_backward);
 
 /// The plan under the canvas: its figures, a miniature of its timeline, and the axis of failures. Where both cannot
@@ -31,6 +32,8 @@ public:
     TimelineView& timeline() { return *timeline_; }
     FailureAxis& axis() { return *axis_; }
     const FigureLine& figures() const { return *figures_; }
+    /// Of lanes whose names stand one below the other.
+    int height_for_names() const;
     /// In the place of lanes and of the axis where there never was a plan.
     EmptyNote& note() { return *note_; }
     /// The newest of the document that is a plan; null: there was none.
@@ -53,6 +56,7 @@ private:
     void show_figures(const PlanOutcome& outcome);
     void show_no_plan(const PlanOutcome* outcome);
     std::optional<double> placed_gap(const PlanOutcome& outcome) const;
+    QString plan_note(const PlanOutcome& outcome, std::optional<double> gap) const;
     QString shorter_words(const PlanOutcome& outcome) const;
     void share_height();
     void follow_timeline();

@@ -189,8 +189,15 @@ Faults ProblemList::faults() const {
     faults.insert(faults.end(), document_.faults().begin(), document_.faults().end());
     const auto outcome = plans_.outcome();
     if (outcome && !outcome->has_plan && !plans_.is_busy())
-        for (const auto& fault : outcome->faults)
-            if (std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(fault);
+        for (const auto& fault : outcome->faults) {
+            if (std::find(faults.begin(), faults.end(), fault) != faults.end()) continue;
+            // What was a warning before there was no plan for it is told once.
+            std::erase_if(faults, [&](const Fault& known) {
+                return known.pointer == fault.pointer && known.severity == Fault::Severity::warning &&
+                       fault.severity == Fault::Severity::error;
+            });
+            faults.push_back(fault);
+        }
     if (outcome && outcome->has_plan && !plans_.is_outdated()) {
         const auto unused = unused_nodes(*outcome);
         faults.insert(faults.end(), unused.begin(), unused.end());

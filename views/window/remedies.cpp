@@ -159,6 +159,15 @@ std::optional<std::pair<std::string, std::string>> regions_to_link(const Fault& 
     return unlinked_regions(topology);
 }
 
+/// Every node of one group with every node of another.
+void link_groups(Experiment& experiment, const std::vector<std::vector<std::size_t>>& groups) {
+    const auto nodes = experiment.topology.nodes;
+    for (std::size_t a = 0; a < groups.size(); ++a)
+        for (std::size_t b = a + 1; b < groups.size(); ++b)
+            for (const std::size_t from : groups[a])
+                for (const std::size_t to : groups[b]) add_link(experiment, nodes[from].id, nodes[to].id);
+}
+
 /// What is missing between nodes, the least first.
 void add_for_links(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
     if (e.topology.nodes.size() < 2 || e.topology.nodes.size() > most_nodes_linked) return;
@@ -166,6 +175,9 @@ void add_for_links(std::vector<Remedy>& all, const Fault& fault, const Experimen
         all.push_back({QObject::tr("Link %1 and %2")
                            .arg(QString::fromStdString(apart->first), QString::fromStdString(apart->second)),
                        [apart = *apart](Experiment& x) { add_link(x, apart.first, apart.second); }});
+    else if (const auto groups = linked_groups(e.topology); groups.size() > 1)
+        all.push_back({groups.size() == 2 ? QObject::tr("Link the two groups") : QObject::tr("Link the groups"),
+                       [groups](Experiment& x) { link_groups(x, groups); }});
     all.push_back({QObject::tr("Link everything"), [](Experiment& x) {
                        Selection everything;
                        for (const auto& node : x.topology.nodes) everything.nodes.insert(node.id);

@@ -6,7 +6,6 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLocale>
-#include <QSignalBlocker>
 #include <QStyle>
 
 #include "core/experiment/counts.h"
@@ -17,18 +16,6 @@
 
 namespace skippipe {
 
-namespace {
-
-/// A number in as many digits as it has.
-class ShortSpin : public QDoubleSpinBox {
-public:
-    QString textFromValue(double value) const override {
-        return QLocale::c().toString(value, 'g', QLocale::FloatingPointShortest);
-    }
-};
-
-}  // namespace
-
 TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* parent)
     : QWidget(parent),
       document_(document),
@@ -37,9 +24,8 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
       state_(new QLabel),
       subject_(new ElidedLabel),
       draft_(new ElidedLabel),
-      skip_words_(new QLabel),
-      skip_(new ShortSpin),
-      planner_(new QComboBox),
+      skip_(new QPushButton),
+      planner_(new QPushButton),
       launch_(new QPushButton(tr("Launch"))),
       pause_(new QPushButton(tr("Pause"))),
       stop_(new QPushButton(tr("Stop"))),
@@ -54,21 +40,6 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     name_->setAccessibleName(tr("Name of the experiment"));
     name_->setMinimumWidth(72);
     state_->setProperty("role", "secondary");
-    skip_words_->setProperty("role", "secondary");
-    skip_->setObjectName("skip_ratio");
-    skip_->setAccessibleName(tr("Skip ratio"));
-    skip_->setRange(0, 1);
-    skip_->setDecimals(3);
-    skip_->setSingleStep(0.05);
-    skip_->setButtonSymbols(QAbstractSpinBox::NoButtons);
-    skip_->setFixedWidth(72);
-    skip_->setKeyboardTracking(false);
-    planner_->setObjectName("planner");
-    planner_->setAccessibleName(tr("Planner"));
-    for (const auto& planner : planners.all()) {
-        planner_->addItem(QString::fromStdString(planner->name()));
-        planner_->setItemData(planner_->count() - 1, QString::fromStdString(planner->description()), Qt::ToolTipRole);
-    }
     launch_->setProperty("role", "accent");
     launch_->setObjectName("launch");
     pause_->setObjectName("pause");
@@ -78,27 +49,30 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     extend_->setToolTip(tr("Gives the run more iterations while it goes on"));
     extend_->hide();
 
-    const auto label = [&](const QString& words, QWidget* buddy) {
+    // What is edited in the form is told here, and leads there: one value has one field.
+    const auto link = [&](const QString& words, QPushButton* to, const char* name, const QString& pointer) {
         auto* l = new QLabel(words);
         l->setProperty("role", "secondary");
-        l->setBuddy(buddy);
+        l->setBuddy(to);
+        to->setProperty("role", "link");
+        to->setObjectName(QString::fromUtf8(name));
         row->addWidget(l);
-        row->addWidget(buddy);
-        of_design_.insert(of_design_.end(), {l, buddy});
+        row->addWidget(to);
+        of_design_.insert(of_design_.end(), {l, to});
+        connect(to, &QPushButton::clicked, this, [this, pointer] { Q_EMIT setting_wanted(pointer); });
     };
     subject_->setObjectName("subject");
     subject_->setContentsMargins(size::gap, 0, 0, 0);
     draft_->setProperty("role", "secondary");
     draft_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    of_design_ = {name_, state_, skip_words_};
+    of_design_ = {name_, state_};
     row->addWidget(subject_, 3);
     row->addWidget(name_, 1);
     row->addWidget(state_);
     row->addSpacing(size::wide_gap);
-    label(tr("Skip ratio"), skip_);
-    row->addWidget(skip_words_);
+    link(tr("Skip ratio"), skip_, "skip_link", QStringLiteral("/pipeline/skip_ratio"));
     row->addSpacing(size::gap);
-    label(tr("Planner"), planner_);
+    link(tr("Planner"), planner_, "planner_link", QStringLiteral("/pipeline/planner"));
     row->addSpacing(size::gap);
     row->addWidget(draft_, 1);
     row->addWidget(extend_);  // comes and goes, and moves no button then
@@ -111,13 +85,6 @@ TopBar::TopBar(Document& document, const PlannerRegistry& planners, QWidget* par
     connect(name_, &QLineEdit::textEdited, this, [this](const QString& text) {
         document_.edit(
             tr("Name"), [&](Experiment& e) { e.name = text.toStdString(); }, "experiment/name");
-    });
-    connect(skip_, &QDoubleSpinBox::valueChanged, this, [this](double value) {
-        document_.edit(
-            tr("Skip ratio"), [value](Experiment& e) { e.pipeline.skip_ratio = value; }, "pipeline/skip_ratio");
-    });
-    connect(planner_, &QComboBox::textActivated, this, [this](const QString& text) {
-        document_.edit(tr("Planner"), [&](Experiment& e) { e.pipeline.planner = text.toStdString(); });
     });
     connect(launch_, &QPushButton::clicked, this, &TopBar::launch_requested);
     connect(pause_, &QPushButton::clicked, this, [this] {
@@ -155,18 +122,26 @@ void TopBar::follow() {
                            .arg(e.pipeline.skip_ratio)
                            .arg(QString::fromStdString(e.pipeline.planner), state, file));
     name_launch();
-    const QSignalBlocker quiet(skip_);
-    skip_->setValue(e.pipeline.skip_ratio);
-    const Planner* planner = planners_.find(e.pipeline.planner);
+    show_settings(e.pipeline);
+}
+
+/// The ratio in as many digits as it has, and what it comes to.
+void TopBar::show_settings(const Pipeline& pipeline) {
+    const Planner* planner = planners_.find(pipeline.planner);
     const bool ignored = planner != nullptr && planner->full_pipeline();
-    skip_->setToolTip(skip_words(e.pipeline, planners_));
-    skip_words_->setText(
-        ignored
-            ? tr("ignored: all %1 stages").arg(e.pipeline.stages)
-            : tr("%1 of %2 stages").arg(path_length(e.pipeline.stages, e.pipeline.skip_ratio)).arg(e.pipeline.stages));
-    skip_words_->setToolTip(skip_->toolTip());
-    planner_->setCurrentText(QString::fromStdString(e.pipeline.planner));
-    planner_->setToolTip(planner_->currentData(Qt::ToolTipRole).toString());
+    const QString ratio = QLocale::c().toString(pipeline.skip_ratio, 'g', QLocale::FloatingPointShortest);
+    skip_->setText(ignored ? tr("ignored, all %1 stages").arg(pipeline.stages)
+                           : tr("%1, %2 of %3 stages")
+                                 .arg(ratio)
+                                 .arg(path_length(pipeline.stages, pipeline.skip_ratio))
+                                 .arg(pipeline.stages));
+    skip_->setAccessibleName(tr("Skip ratio %1").arg(skip_->text()));
+    skip_->setToolTip(tr("%1\nIts field is in the form").arg(skip_words(pipeline, planners_)));
+    planner_->setText(QString::fromStdString(pipeline.planner));
+    planner_->setAccessibleName(tr("Planner %1").arg(planner_->text()));
+    planner_->setToolTip(planner == nullptr
+                             ? tr("Chosen in the form")
+                             : tr("%1\nChosen in the form").arg(QString::fromStdString(planner->description())));
 }
 
 void TopBar::set_is_in_sight(bool on) {

@@ -2,8 +2,6 @@
 #pragma once
 #include <vector>
 
-#include <QComboBox>
-#include <QDoubleSpinBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -13,7 +11,7 @@
 
 namespace skippipe {
 
-/// Name and state of the experiment, skip ratio, planner, Launch, Pause and Stop.
+/// Name and state of the experiment, its skip ratio and planner with ways to their fields, Launch, Pause and Stop.
 class TopBar : public QWidget {
     Q_OBJECT
 public:
@@ -41,7 +39,9 @@ public:
     QPushButton& launch_button() { return *launch_; }
     QPushButton& stop_button() { return *stop_; }
     QPushButton& extend_button() { return *extend_; }
-    QDoubleSpinBox& skip_ratio() { return *skip_; }
+    /// What they are, and the way to the fields that change them.
+    QPushButton& skip_link() { return *skip_; }
+    QPushButton& planner_link() { return *planner_; }
 
 Q_SIGNALS:
     void launch_requested();
@@ -49,23 +49,24 @@ Q_SIGNALS:
     void pause_requested();
     void resume_requested();
     void extend_requested();
-    void possible_changed();  ///< whether Pause or Stop do something
+    void setting_wanted(const QString& pointer);  ///< its field
+    void possible_changed();                      ///< whether Pause or Stop do something
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void follow();
+    void show_settings(const Pipeline& pipeline);
     void enable(QPushButton& button, bool on);
     void name_launch();
 
     Document& document_;
     const PlannerRegistry& planners_;
     QLineEdit* name_;
-    QLabel *state_, *subject_, *draft_, *skip_words_;
-    std::vector<QWidget*> of_design_;  ///< what says and changes the experiment
-    QDoubleSpinBox* skip_;
-    QComboBox* planner_;
+    QLabel *state_, *subject_, *draft_;
+    std::vector<QWidget*> of_design_;  ///< what says how the experiment is
+    QPushButton *skip_, *planner_;
     QPushButton *launch_, *pause_, *stop_, *extend_;
     Launching launching_ = Launching::no;
     bool is_in_sight_ = true;

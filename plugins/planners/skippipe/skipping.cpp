@@ -51,7 +51,8 @@ public:
     std::string description() const override {
         return collisions_ ? "Paths that skip stages, found by a conflict-based search over uniform execution, memory "
                              "and collisions (SkipPipe)."
-                           : "Cheapest paths that skip stages, collisions ignored (SkipPipe without TC2).";
+                           : "Cheapest paths that skip stages; that microbatches wait for each other on a node "
+                             "(collisions, SkipPipe's TC2) is left out.";
     }
     bool full_pipeline() const override { return false; }
 
