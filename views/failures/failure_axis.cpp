@@ -74,7 +74,11 @@ int FailureAxis::height_of(double most_rows) const {
 
 QSize FailureAxis::sizeHint() const { return {400, height_of(most_lanes)}; }
 
-QSize FailureAxis::minimumSizeHint() const { return {200, height_of(least_lanes)}; }
+QSize FailureAxis::minimumSizeHint() const {
+    return {200, lanes_.empty() ? static_cast<int>(failure_scale_height) : height_of(least_lanes)};
+}
+
+bool FailureAxis::is_one_row() const { return lanes_.empty() && height() < failure_scale_height + failure_lane_height; }
 
 double FailureAxis::names_width() const { return width() < wide_enough ? narrow_names : wide_names; }
 

@@ -39,6 +39,8 @@ public:
     /// Pixels of the lanes' names; what stands above it has its time begin there, too.
     double names_width() const;
     /// What its scale is of.
+    bool is_one_row() const;
+    void paint_hint(QPainter& painter, double top, double high) const;
     QString axis_words() const;
     /// As high as its lanes; at the least as two, which scroll.
     QSize sizeHint() const override;

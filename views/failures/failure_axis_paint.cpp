@@ -61,14 +61,7 @@ void FailureAxis::paintEvent(QPaintEvent*) {
     const int last = std::min(static_cast<int>(lanes_.size()) - 1,
                               static_cast<int>((scroll_ + height() - failure_scale_height) / failure_lane_height));
     for (int lane = first; lane <= last; ++lane) paint_lane(painter, lane);
-    if (lanes_.empty()) {
-        painter.setPen(t.text_2);
-        painter.drawText(
-            QRectF(names_width(), failure_scale_height, width() - names_width() - pad, failure_lane_height),
-            Qt::AlignVCenter | Qt::AlignLeft,
-            painter.fontMetrics().elidedText(tr("Nothing fails. Click here, or right-click a node, to make it fail"),
-                                             Qt::ElideRight, static_cast<int>(width() - names_width() - pad)));
-    }
+    if (lanes_.empty() && !is_one_row()) paint_hint(painter, failure_scale_height, failure_lane_height);
     painter.restore();
     paint_axis(painter);
     paint_thumb(painter);
@@ -78,6 +71,15 @@ void FailureAxis::paintEvent(QPaintEvent*) {
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
     }
+}
+
+void FailureAxis::paint_hint(QPainter& painter, double top, double high) const {
+    const double wide = width() - names_width() - pad;
+    painter.setPen(theme().text_2);
+    painter.drawText(
+        QRectF(names_width(), top, wide, high), Qt::AlignVCenter | Qt::AlignLeft,
+        painter.fontMetrics().elidedText(tr("Nothing fails. Click here, or right-click a node, to make it fail"),
+                                         Qt::ElideRight, static_cast<int>(wide)));
 }
 
 QString FailureAxis::axis_words() const {
@@ -96,6 +98,8 @@ void FailureAxis::paint_axis(QPainter& painter) const {
     painter.setPen(t.text_2);
     painter.drawText(QRectF(pad, failure_gap, names_width() - pad, failure_scale_height - failure_gap),
                      Qt::AlignVCenter, axis_words());
+    // Where nothing fails and lanes need the room, what could be done is more than when it would be.
+    if (is_one_row()) return paint_hint(painter, failure_gap, failure_scale_height - failure_gap);
     painter.save();
     painter.setClipRect(QRectF(s.left, failure_gap, s.right - s.left + 1, height()));
     if (const double iteration_s = editor_.iteration_s(); iteration_s > 0)

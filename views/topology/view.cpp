@@ -370,9 +370,9 @@ void TopologyView::resizeEvent(QResizeEvent* event) {
     place_hops_note();
     // A banner that comes is no reason to move what is looked at, unless it hides some; another size of the window is.
     const QSize now = viewport()->size(), then = fitted_size_;
-    const auto differs = [](int a, int b) { return std::abs(a - b) > b * 15 / 100; };
-    const bool is_another = fitted_window_ != window()->size() || differs(now.width(), then.width()) ||
-                            differs(now.height(), then.height());
+    const auto differs = [](int a, int b, int percent) { return std::abs(a - b) > b * percent / 100; };
+    const bool is_another = fitted_window_ != window()->size() || differs(now.width(), then.width(), 3) ||
+                            differs(now.height(), then.height(), 15);
     if (user_moved_ || (!is_another && sees_all())) return;
     if (shows_way_) return fit_way();
     fit();
