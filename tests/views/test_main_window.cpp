@@ -379,7 +379,6 @@ private Q_SLOTS:
         auto* planner = window.design_page().inspector().widget()->findChild<QComboBox*>("planner");
         QVERIFY(planner != nullptr && planner->findText("gpipe") >= 0);
         const auto choose = [&](const char* name) {
-            window.document().end_merge();
             planner->setCurrentIndex(planner->findText(name));
             Q_EMIT planner->activated(planner->currentIndex());
         };

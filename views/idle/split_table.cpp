@@ -205,7 +205,10 @@ QString SplitTable::finding(QString (*called)(IdleCause)) const {
         return a.split.idle_share() < b.split.idle_share();
     });
     const bool any_marked = marked_ && *marked_ >= 0 && static_cast<std::size_t>(*marked_) < rows_.size();
-    const auto told = any_marked ? rows_.begin() + *marked_ : most;
+    // One that never idles leaves its line to the one that does most.
+    const auto told = any_marked && rows_[static_cast<std::size_t>(*marked_)].split.idle_share() > 0
+                          ? rows_.begin() + *marked_
+                          : most;
     if (rows_.size() < 2 || !(told->split.idle_share() > 0)) return {};
     const std::size_t cause = causes_by_length(told->split).front();
     return (told == most ? tr("%1 idles most, %2: %3 %4") : tr("%1 idles %2: %3 %4"))

@@ -170,8 +170,9 @@ private:
     }
 
     template <class Value>
-    void store(const char* key, const Value& value) {
-        change<Value>(key, [&](const Value&) { return value; });
+    void store(const char* key, const Value& value, bool is_chosen = false) {
+        change<Value>(
+            key, [&](const Value&) { return value; }, is_chosen);
     }
 
     /// Each part's value by a factor: all of them, or none where one would leave its limits, which is said.
@@ -188,7 +189,7 @@ private:
     }
 
     template <class Value>
-    void change(const char* key, const std::function<Value(const Value&)>& next) {
+    void change(const char* key, const std::function<Value(const Value&)>& next, bool is_chosen = false) {
         document_.edit(
             label_of(key),
             [&](Experiment& e) {
@@ -204,7 +205,7 @@ private:
                     if (also) also(e, key, before, after);
                 }
             },
-            path_ + '/' + key);
+            is_chosen ? QString{} : path_ + '/' + key);  // each choice is taken back by itself
     }
 
     template <class Value>
@@ -224,7 +225,7 @@ private:
         void operator()(const char* key, const Value& value, const Info& info) const {
             if (form.hidden_.count(key)) return;
             if constexpr (std::is_same_v<Value, bool>) {
-                form.add_switch(key, info, value, [f = &form, key](bool on) { f->store(key, on); });
+                form.add_switch(key, info, value, [f = &form, key](bool on) { f->store(key, on, true); });
             } else if constexpr (std::is_enum_v<Value>) {
                 QStringList names;
                 for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr)))
@@ -232,7 +233,7 @@ private:
                 form.add_choice(key, info, names, text_of(value, info), [f = &form, key](const QString& text) {
                     for (const auto& [candidate, name] : names_of(static_cast<Value*>(nullptr)))
                         if (text == QLatin1String(name.data(), static_cast<qsizetype>(name.size())))
-                            f->store(key, candidate);
+                            f->store(key, candidate, true);
                     return QString{};
                 });
             } else if constexpr (is_plain<Value> || IsOptional<Value>::value || IsList<Value>::value) {
@@ -246,13 +247,13 @@ private:
                                                                           : QString{};
                 form.add_text(
                     key, info, field_of(key, value, info), placeholder,
-                    [f = &form, key, info](const QString& text) {
+                    [f = &form, key, info, is_chosen = !offered.isEmpty()](const QString& text) {
                         if constexpr (is_scaled<Value>)
                             if (const auto factor = read_factor(text))
                                 return f->template scale<Value>(key, *factor, info);
                         const QString number = is_none(key) && text.trimmed().isEmpty() ? QStringLiteral("0") : text;
                         auto read = read_field(number, info, static_cast<Value*>(nullptr));
-                        if (read.value) f->store(key, *read.value);
+                        if (read.value) f->store(key, *read.value, is_chosen);
                         return read.fault;
                     },
                     offered);

@@ -6,6 +6,7 @@
 
 #include <QEvent>
 #include <QPushButton>
+#include <QShortcut>
 #include <QStyle>
 
 #include "views/theme/theme.h"
@@ -21,33 +22,41 @@ Banner::Banner(QWidget* parent) : QWidget(parent), text_(new QLabel), buttons_(n
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     row->addWidget(text_, 1);
     row->addLayout(buttons_);
+    auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), this);
+    escape->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(escape, &QShortcut::activated, this, &Banner::dismiss);
     hide();
 }
 
-void Banner::lie_over(QWidget& page) {
-    page_ = &page;
-    setParent(page.parentWidget());
-    page.installEventFilter(this);
+void Banner::lie_over(QWidget& bar) {
+    bar_ = &bar;
+    setParent(bar.parentWidget());
+    bar.installEventFilter(this);
     place();
 }
 
 bool Banner::eventFilter(QObject* watched, QEvent* event) {
-    if (event->type() == QEvent::Resize || event->type() == QEvent::Move) place();
+    if (event->type() == QEvent::Resize || event->type() == QEvent::Move || event->type() == QEvent::LayoutRequest)
+        place();
     return QWidget::eventFilter(watched, event);
 }
 
-/// As wide as its words and buttons, in the middle; in several lines where they have no room.
+/// As wide as its words and buttons, and no wider than up to the bar's buttons; in several lines where they have no
+/// room.
 void Banner::place() {
-    if (page_ == nullptr) return;
+    if (bar_ == nullptr) return;
+    QRect room = bar_->geometry();
+    for (const auto* button : bar_->findChildren<QPushButton*>())
+        if (button->isVisible()) room.setRight(std::min(room.right(), bar_->x() + button->x()));
+    room.adjust(size::gap, 0, -size::gap, 0);
     int words = 0;
     for (const auto& line : text_->text().split('\n'))
         words = std::max(words, text_->fontMetrics().horizontalAdvance(line));
     const QMargins edge = layout()->contentsMargins();
     const int wanted = words + buttons_->sizeHint().width() + edge.left() + edge.right() + 2 * size::gap;
-    const QRect room = page_->geometry().adjusted(size::gap, size::gap, -size::gap, -size::gap);
     const int wide = std::min(wanted, room.width());
-    const int high = std::min(layout()->totalHeightForWidth(wide), room.height());
-    setGeometry(room.center().x() - wide / 2, room.bottom() - high + 1, wide, high);
+    const int high = layout()->totalHeightForWidth(wide);
+    setGeometry(room.left(), std::max(room.top(), room.center().y() - high / 2), wide, high);
     raise();
 }
 
@@ -85,6 +94,7 @@ void Banner::show_text(const QString& text, const std::vector<Action>& actions, 
             if (gone) gone();
         });
         buttons_->addWidget(button);
+        button->show();  // else a layout that is seen counts it only later
     };
     for (const auto& action : actions) add(action.text, action.run);
     add(tr("Dismiss"), {});

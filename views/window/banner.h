@@ -8,7 +8,8 @@
 
 namespace skippipe {
 
-/// A message over the workspace that blocks and moves nothing, with what can be done about it as buttons.
+/// A message over the words of the top bar, whose buttons stay free: it moves nothing, and lies over no timeline, which
+/// may be a window of its own. With what can be done about it as buttons; Escape within it dismisses it.
 class Banner : public QWidget {
     Q_OBJECT
 public:
@@ -17,8 +18,8 @@ public:
         std::function<void()> run;
     };
     explicit Banner(QWidget* parent = nullptr);
-    /// From then on it lies over the lower edge of that page, beside it in its parent.
-    void lie_over(QWidget& page);
+    /// From then on it lies over that bar, beside it in its parent, and below it where it is longer.
+    void lie_over(QWidget& bar);
 
     /// Shows what needs attention; every action also closes it. There is always a `Dismiss`.
     void show_message(const QString& text, const std::vector<Action>& actions = {});
@@ -35,7 +36,7 @@ private:
     void place();
     void show_text(const QString& text, const std::vector<Action>& actions, bool is_calm);
 
-    QWidget* page_ = nullptr;
+    QWidget* bar_ = nullptr;
     std::function<void()> gone_;
     QLabel* text_;
     QHBoxLayout* buttons_;

@@ -50,7 +50,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
          {static_cast<QWidget*>(design_), static_cast<QWidget*>(watch_), static_cast<QWidget*>(compare_)})
         pages_->addWidget(page);
     setCentralWidget(central);
-    banner_->lie_over(*pages_);
+    banner_->lie_over(*bar_);
     statusBar()->setSizeGripEnabled(false);
     status_->setContentsMargins(size::gap, 0, 0, 0);
     times_->setContentsMargins(0, 0, size::gap, 0);

@@ -252,9 +252,12 @@ QString PlanArea::plan_note(const PlanOutcome& outcome, std::optional<double> ga
     const bool splits = outcome.plan.split_backward;
     const QString any = any_placement_words(s, gap, splits);
     QStringList lines{tr("Planned by %1").arg(QString::fromStdString(outcome.plan.planner))};
-    if (!any.isEmpty()) lines << any;
-    lines << tr("Bound with any placement: %1. With these stages another one holds, which Why says")
-                 .arg(QString::fromStdString(s.bound));
+    const bool is_another = gap && at_most_percent(*gap) != at_most_percent(s.gap);
+    if (is_another && !any.isEmpty()) lines << any;
+    if (is_bounded(s))
+        lines << tr("Bound with any placement: %1, by %2")
+                     .arg(duration(s.lower_bound_seconds), QString::fromStdString(s.bound));
+    if (is_another) lines << tr("With these stages another one holds, which Why says");
     if (!splits) lines << tr("Unsplit plans do every backward in one piece: a planner that splits it may be shorter");
     if (!s.note.empty()) lines << QString::fromStdString(s.note);
     return lines.join('\n');

@@ -191,11 +191,12 @@ Faults ProblemList::faults() const {
     if (outcome && !outcome->has_plan && !plans_.is_busy())
         for (const auto& fault : outcome->faults) {
             if (std::find(faults.begin(), faults.end(), fault) != faults.end()) continue;
-            // What was a warning before there was no plan for it is told once.
-            std::erase_if(faults, [&](const Fault& known) {
-                return known.pointer == fault.pointer && known.severity == Fault::Severity::warning &&
-                       fault.severity == Fault::Severity::error;
-            });
+            // That groups are not joined was a warning before there was no plan for it: it is told once.
+            if (fault.pointer == "/topology/links" && fault.severity == Fault::Severity::error)
+                std::erase_if(faults, [](const Fault& known) {
+                    return known.pointer == "/topology/links" && known.severity == Fault::Severity::warning &&
+                           known.what.find("groups with no link") != std::string::npos;
+                });
             faults.push_back(fault);
         }
     if (outcome && outcome->has_plan && !plans_.is_outdated()) {
