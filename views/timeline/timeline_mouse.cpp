@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include <QTextDocument>
 #include <QToolTip>
 
 #include "views/timeline/follow.h"
@@ -22,6 +23,8 @@ void TimelineView::handle_mouse() {
     const double x = io.MousePos.x, y = io.MousePos.y;
     if (mouse_ != QPointF(x, y)) card_hidden_ = false;
     mouse_ = QPointF(x, y);
+    // Qt takes a tip away by then, and it would come again in each frame.
+    if (compact_ && (io.MouseWheel != 0 || ImGui::IsAnyMouseDown())) card_hidden_ = true;
     if (io.MouseWheel != 0 || io.MouseWheelH != 0) handle_wheel(x);
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) press(x, y);
     if (press_ && ImGui::IsMouseDown(ImGuiMouseButton_Left)) drag(x, y);
@@ -332,7 +335,9 @@ void TimelineView::show_tip(const Card& card, double x) {
         return;
     }
     const QPoint there(static_cast<int>(x), static_cast<int>(std::ceil(card.about.y1)) - tip_below);
-    QToolTip::showText(mapToGlobal(there), card.lines.join('\n'), this, {}, tip_ms);
+    const QString words = card.lines.join('\n');  // a name may look like a tag
+    QToolTip::showText(mapToGlobal(there), Qt::mightBeRichText(words) ? Qt::convertFromPlainText(words) : words, this,
+                       {}, tip_ms);
     has_tip_ = true;
 }
 
