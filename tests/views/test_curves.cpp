@@ -71,6 +71,24 @@ private Q_SLOTS:
         QCOMPARE(run_pen(25, 1), run_pen(1, 1));
     }
 
+    /// Where a run that is alone lost nodes its axis has ticks, and the crosshair says so.
+    void losses_of_nodes_are_on_the_axis() {
+        RunData run = run_of(1, 6);
+        run.metrics.push_back({0, 2, "nodes_lost", 1, 2.5, 1, 1});
+        run.metrics.push_back({0, 3, "nodes_lost", 0, 3.5, 1, 1});  // it is back
+        QCOMPARE(set_of({run}, 0, {}).losses, std::vector<double>{3});
+        QVERIFY(set_of({run, run_of(2, 6)}, 1, {}).losses.empty());
+        CurveChart chart;
+        chart.resize(400, 200);
+        chart.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&chart));
+        chart.show_set(set_of({run}, 0, {}), false);
+        chart.set_crosshair(3);
+        QCOMPARE(chart.crosshair_words(), QString("Iteration 3, nodes lost"));
+        chart.set_crosshair(5);
+        QCOMPARE(chart.crosshair_words(), QString("Iteration 5"));
+    }
+
     /// "Loss, with validation" keeps its word for several runs too.
     void validation_stands_beside_every_loss() {
         const auto set = set_of({run_of(1, 4), run_of(2, 4)}, 1, {});
@@ -511,6 +529,16 @@ private Q_SLOTS:
         QCOMPARE(panel.charts().size(), 2U);
         actions[0]->trigger();
         QCOMPARE(panel.charts().size(), 1U);
+        // Several are ticked one after the other: the menu stays.
+        auto* menu = panel.findChild<QToolButton*>("charts")->menu();
+        menu->popup({});
+        QVERIFY(QTest::qWaitForWindowExposed(menu));
+        QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(actions[2]).center());
+        QCOMPARE(panel.charts().size(), 2U);
+        QVERIFY(menu->isVisible());
+        QTest::keyClick(menu, Qt::Key_Return);
+        QVERIFY(menu->isVisible());
+        menu->close();
     }
 
     void charts_are_written_as_files() {

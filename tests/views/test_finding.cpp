@@ -196,6 +196,32 @@ private Q_SLOTS:
         QCOMPARE(at(shown.view, 0.5, 1), theme().stage(1));
     }
 
+    /// Of a selected link its transfers stand out, and nothing else does; a node's whole name is that node alone.
+    void what_goes_over_a_link_stands_out() {
+        const auto data = two_iterations();
+        SpanQuery query;
+        query.ways = {{1, 0}, {0, 1}};
+        const SpanFilter filter(*data, query);
+        LaneSpan span;
+        span.kind = SpanKind::transfer_backward;
+        span.to_node = 1;
+        QVERIFY(filter.fits(0, span) && !filter.fits(1, span));
+        span.kind = SpanKind::forward;
+        QVERIFY(!filter.fits(0, span));
+        QVERIFY(!filter.concerns(0, *data->gap_at(0, 1.75)));
+        ShownTimeline shown(data, {932, 120});
+        shown.view.set_marked({.links = {{"a", "b"}}}, query.ways);
+        QCOMPARE(at(shown.view, 0.5, 0), faint_stage(0));
+        shown.view.set_marked({});
+        QCOMPARE(at(shown.view, 0.5, 0), theme().stage(0));
+
+        TimelineData named;
+        named.set_lanes({"n1", "n10", "n2"});
+        std::string fault;
+        const SpanFilter whole(named, read_query("n1", fault)), part(named, read_query("n", fault));
+        QVERIFY(whole.fits(0, span) && !whole.fits(1, span) && part.fits(1, span) && part.fits(2, span));
+    }
+
     /// A selected node stands out with whom it waits for, one that hardly holds it up does not.
     void a_node_stands_out_with_whom_it_waits_for() {
         auto data = std::make_shared<TimelineData>();

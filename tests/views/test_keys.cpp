@@ -83,6 +83,14 @@ private Q_SLOTS:
         QCOMPARE(shown("nowhere"), QString("Nowhere else"));
         QVERIFY2(sheet.table().item(0, 1)->text() == "Nowhere else", "above actions that have no keys");
         QCOMPARE(shown("").count(','), 3);
+        // It opens at the place where it is asked for.
+        for (int i = 0; i < 60; ++i) sheet.add_fixed("Canvas", QString::number(i), "X");
+        sheet.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&sheet));
+        sheet.go_to("Canvas");
+        const auto& table = sheet.table();
+        const int top = table.rowAt(0);
+        QCOMPARE(table.item(top, 0)->text(), QString("Canvas"));
     }
 
     void chosen_in_the_sheet_and_kept() {

@@ -108,6 +108,23 @@ private Q_SLOTS:
         QCOMPARE(three->metrics.size(), std::size_t{3});
     }
 
+    /// An iteration comes with its waits: until it is told as done the picture before it stays.
+    void an_iteration_comes_with_its_waits() {
+        record(1);
+        recorder_->spans(run_, 1, length(), planned_->timeline.spans);
+        QVERIFY(recorder_->flush(patient));
+        Reader reader(file_);
+        RunLoader loader(reader, run_);
+        read_all(loader, reader, run_);
+        QCOMPARE(loader.snapshot()->lanes->span_count(), spans_each());
+        recorder_->iteration_done(run_, 2, 1);
+        QVERIFY(recorder_->flush(patient));
+        read_all(loader, reader, run_);
+        const auto run = loader.snapshot();
+        QCOMPARE(run->lanes->span_count(), 2 * spans_each());
+        QCOMPARE(run->explained_iterations, 2);
+    }
+
     /// The same share as that of the nodes' sum beside it: an iteration of twice the length counts twice.
     void idle_shares_are_of_the_time_and_not_of_iterations() {
         record(1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QHeaderView>
 #include <QLabel>
+#include <QScrollBar>
 #include <QTableWidget>
 #include <QtTest>
 
@@ -116,6 +117,38 @@ private Q_SLOTS:
         table.mark(2);
         table.show_rows({{"d", split(1, 1, 1)}, {"e", split(1, 1, 1)}, {"f", split(1, 1, 1)}}, "All");
         QCOMPARE(cells->selectedItems().front()->text(), QString("f"));
+    }
+
+    /// Of rows whose figures are the same none goes before another for what nobody sees; when nothing is selected any
+    /// more the first rows are in sight again.
+    void rows_rest_where_they_are() {
+        std::vector<SplitTable::Row> rows;
+        for (int i = 0; i < 30; ++i) {
+            rows.push_back({QString("n%1").arg(i), {.busy_s = 1 + 1e-6 * i, .idle_s = {}}});
+            rows.back().split.idle_s[static_cast<std::size_t>(IdleCause::memory)] = 2;
+        }
+        SplitTable table("split", "Node", SplitTable::Order::most_idle_first);
+        table.resize(400, 200);
+        table.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&table));
+        table.show_rows(rows, "All");
+        const auto first = [&] { return table.table().item(0, 0)->text(); };
+        QCOMPARE(first(), QString("n0"));
+        std::swap(rows[0].split, rows[29].split);
+        table.show_rows(rows, "All");
+        QCOMPARE(first(), QString("n0"));
+        rows[29].split.busy_s = 0.5;
+        table.show_rows(rows, "All");
+        QCOMPARE(first(), QString("n29"));
+        auto* bar = table.table().verticalScrollBar();
+        table.mark(28);
+        bar->setValue(bar->maximum());
+        QVERIFY(bar->value() > 0);
+        table.mark({});
+        QCOMPARE(bar->value(), 0);
+        bar->setValue(bar->maximum());
+        table.go_to_top();
+        QCOMPARE(bar->value(), 0);
     }
 
     /// The line above the rows tells of what is selected, else of what idles most; it gives way to the last rows.

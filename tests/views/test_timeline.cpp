@@ -161,6 +161,19 @@ private Q_SLOTS:
         QCOMPARE(zoom.end(), before + 10);
     }
 
+    void panning_ends_where_the_run_does() {
+        TimeZoom zoom;
+        zoom.set_extent(100);
+        zoom.show(40, 60);
+        zoom.pan(1000);
+        QCOMPARE(std::pair(zoom.begin(), zoom.end()), std::pair(80.0, 100.0));
+        zoom.pan(-1000);
+        QCOMPARE(std::pair(zoom.begin(), zoom.end()), std::pair(0.0, 20.0));
+        zoom.show(-5, 105);  // an edge beside all of it stays
+        zoom.pan(3);
+        QCOMPARE(std::pair(zoom.begin(), zoom.end()), std::pair(-5.0, 105.0));
+    }
+
     /// A run that has just begun has all of it in sight; as it grows, iterations stay as wide, until all is asked for.
     void following_does_not_squeeze_a_run_that_grows() {
         TimeZoom zoom;

@@ -140,6 +140,15 @@ private Q_SLOTS:
         nodes[1]->setSelected(true);
         const auto of_b = item.strokes();
         QVERIFY2(of_b[0].tone < 0.1 && of_b[1].tone >= 0.6 && of_b[2].tone >= 0.6, "c to a steps back");
+        nodes[1]->setSelected(false);
+        auto* link = new LinkItem({"c", "b"}, nodes[2], nodes[1], true);
+        scene.addItem(link);
+        scene.addItem(&item);
+        link->setSelected(true);
+        const auto of_link = item.strokes();
+        QVERIFY2(of_link[0].tone < 0.1 && of_link[1].tone < 0.1 && of_link[2].tone >= 0.6, "b to c goes over it");
+        QCOMPARE(of_link[2].line.p1().y() > 100, true);
+        scene.removeItem(&item);
     }
 
     void losses_and_cuts_belong_to_a_moment() {
@@ -280,11 +289,49 @@ private Q_SLOTS:
         QVERIFY(side("n1") == FarName::below && side("n2") != FarName::below);
         selection.select({.nodes = {"n2"}});
         QVERIFY(side("n2") == FarName::below && side("n1") != FarName::below);
+        // Whoever is lost, or under the mouse, is named whatever that covers.
+        document.edit("on each other", [](Experiment& now) {
+            now.topology.nodes[0].x = now.topology.nodes[1].x;
+            now.topology.nodes[0].y = 30;
+        });
+        selection.clear();
+        scene.show_down({{"n1", "lost"}, {"n2", "lost"}});
+        QVERIFY(side("n1") != FarName::none && side("n2") != FarName::none);
+        scene.show_down({});
         scene.follow_zoom(0.1);
         QVERIFY(side("n2") == FarName::none);
         TopologyScene edited(document, selection, true);
         edited.follow_zoom(small);
         QVERIFY(edited.node("n3")->far_name() == FarName::none);
+    }
+
+    /// In a small picture regions say where things are, and numbers of what is under way cover no name.
+    void a_small_picture_names_regions() {
+        Document document;
+        Experiment e;
+        for (const char* id : {"Iowa", "LA"}) e.topology.regions.push_back({.id = id});
+        for (int i = 0; i < 4; ++i) {
+            Node node{.id = QString("n%1").arg(i).toStdString(), .region = i < 2 ? "Iowa" : "LA"};
+            node.x = (i < 2 ? 0 : 500) + 60 * (i % 2);
+            e.topology.nodes.push_back(node);
+        }
+        document.start_new(e);
+        SelectionModel selection;
+        TopologyScene scene(document, selection, false);
+        constexpr double small = 0.3;
+        scene.follow_zoom(small);
+        std::vector<QRectF> names;
+        for (const char* id : {"Iowa", "LA"}) {
+            const QRectF box = scene.region(id)->label->seen_box(small);
+            QVERIFY2(!box.isEmpty(), id);
+            names.push_back(box);
+        }
+        for (const char* id : {"n0", "n1", "n2", "n3"}) {
+            const QRectF box = scene.node(id)->seen_name_box(small);
+            for (const auto& region : names) QVERIFY2(!box.intersects(region), id);
+        }
+        scene.follow_zoom(1);
+        QCOMPARE(scene.region("LA")->label->seen_box(1), scene.region("LA")->label->words_and_handle_box(1));
     }
 
     void the_slider_goes_through_what_is_in_sight() {

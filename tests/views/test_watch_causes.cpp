@@ -4,6 +4,7 @@
 #include <QElapsedTimer>
 #include <QMenu>
 #include <QTableWidget>
+#include <QTextDocumentFragment>
 #include <QtTest>
 
 #include "plugins/planners/all.h"
@@ -120,7 +121,8 @@ private Q_SLOTS:
         QCOMPARE(panel.table().item(0, 0)->text(), whole);
         panel.resize(panel.minimumWidth(), 300);
         QTRY_COMPARE(panel.table().item(0, 0)->text(), QString("Replica"));
-        QCOMPARE(panel.table().item(0, 0)->toolTip(), whole);
+        const QString tip = QTextDocumentFragment::fromHtml(panel.table().item(0, 0)->toolTip()).toPlainText();
+        QVERIFY2(tip.startsWith(whole), qPrintable(tip));
         QVERIFY2(panel.table().columnWidth(1) >= 90, qPrintable(QString::number(panel.table().columnWidth(1))));
         panel.resize(500, 300);
         QTRY_COMPARE(panel.table().item(0, 0)->text(), whole);
@@ -238,7 +240,7 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window.feed().data(run) != nullptr && !window.feed().is_loading(), patient_ms);
         QStringList words;
         for (const auto* label : window.watch_page().findChildren<QLabel*>()) words << label->text();
-        QVERIFY2(words.join('\n').contains("Iteration 4 of 4, spans of 2 of them kept"), qPrintable(words.join('\n')));
+        QVERIFY2(words.join('\n').contains("4 iterations, spans of 2 of them kept"), qPrintable(words.join('\n')));
     }
 
     /// "Why does node 3 idle, and what would help?" and "which of these four runs is best, and what was different?", by

@@ -722,9 +722,9 @@ private Q_SLOTS:
                 all += panel.table().item(row, 0)->toolTip() + '\n';
             return all;
         };
-        panel.show_account(account, RunClock::network);
+        panel.show_account(account, {}, RunClock::network);
         QCOMPARE(tips().count("network time"), 2);
-        panel.show_account(account, RunClock::wall);
+        panel.show_account(account, {}, RunClock::wall);
         QVERIFY2(tips().count("wall-clock time") == 2 && !tips().contains("network"), qPrintable(tips()));
         const LostTime lost{.begin_s = 2, .end_s = 5};
         QVERIFY(describe_lost_time(lost, "Wall-clock time").join('\n').contains("of wall-clock time, from "));

@@ -192,6 +192,47 @@ private Q_SLOTS:
         QCOMPARE(heard.back(), QString("Run %1 stopped").arg(run));
     }
 
+    /// Of a worker that was killed the window says so in a sentence, with the ways to the run and to its log.
+    void a_killed_worker_is_told_in_a_sentence() {
+        QTemporaryDir folder;
+        const auto record = std::filesystem::path(folder.filePath("record.sqlite").toStdString());
+        Recorder recorder(record);
+        Experiment experiment;
+        const RunId run = recorder.begin({.name = "told", .experiment_json = to_text(experiment), .iterations = 10});
+        MainWindow window(planners_, record);
+        window.show();
+        QTRY_VERIFY_WITH_TIMEOUT(window.feed().run(run) != nullptr, patient_ms);
+        recorder.finish(run, RunState::failed,
+                        {.iterations_done = 3,
+                         .error = "worker: the training worker was killed by signal 9 (Killed); the run cannot go on "
+                                  "without it. Look at its messages above; if memory ran out, use fewer threads"},
+                        "{}");
+        QTRY_COMPARE_WITH_TIMEOUT(
+            window.banner().text(),
+            QString("Run %1 was killed (signal 9) after iteration 3. If memory ran out, use fewer "
+                    "threads")
+                .arg(run),
+            patient_ms);
+        QVERIFY(window.banner().property("failure").toBool());
+        const auto button = [&](const QString& words) {
+            for (auto* one : window.findChild<QWidget*>("banner")->findChildren<QPushButton*>())
+                if (one->text() == words && one->isVisible()) return one;
+            return static_cast<QPushButton*>(nullptr);
+        };
+        QVERIFY(button("Show run") != nullptr && button("Dismiss") != nullptr);
+        QVERIFY(button("Open its log") != nullptr);
+        button("Open its log")->click();
+        QVERIFY(!window.banner().isVisible());
+        QCOMPARE(window.watch_page().run(), run);
+        QVERIFY(window.watch_page().log().isVisible());
+        // What else failed is told as it was recorded, with its place as people call it.
+        RunInfo other{.id = 7, .state = RunState::failed, .error = "/execution/transport: two ranks are on one GPU"};
+        QCOMPARE(bad_end_words(other), QString("Run 7 failed: Transport: two ranks are on one GPU"));
+        other.error = "rank 1: its worker ended early; the run cannot go on without it. Look at its messages above";
+        QCOMPARE(bad_end_words(other),
+                 QString("Run 7 failed: rank 1: its worker ended early; the run cannot go on without it."));
+    }
+
     void the_whole_way() {
         if (!worker_is_built()) QSKIP("skippipe-worker is not built (SKIPPIPE_TORCH is off)");
         QTemporaryDir folder;
@@ -492,9 +533,18 @@ private Q_SLOTS:
         many.lost_s = 1e4;
         many.usual_s = 1;
         page.loss_key().show_losses(many, {});
-        QTRY_COMPARE(page.loss_key().text().trimmed(), QString("12 nodes lost"));
+        QTRY_COMPARE(page.loss_key().text().trimmed(), QString("12 losses"));
         window.resize(1280, 800);
-        QTRY_VERIFY(page.loss_key().text().contains("12 nodes lost, +"));
+        QTRY_VERIFY(page.loss_key().text().contains("12 losses, +"));
+        const auto lost_words = [&](int losses, const QStringList& nodes) {
+            many.nodes = losses;
+            page.loss_key().show_losses(many, nodes);
+            return page.loss_key().text().trimmed().section(',', 0, 0);
+        };
+        QCOMPARE(lost_words(3, {"n11"}), QString("n11 lost 3 times"));
+        QCOMPARE(lost_words(2, {"n11"}), QString("n11 lost twice"));
+        QCOMPARE(lost_words(2, {"n1", "n2"}), QString("2 nodes lost"));
+        QCOMPARE(lost_words(5, {"n1", "n2"}), QString("5 losses of 2 nodes"));
         // Of a run that is over, and not long, all is in sight; the key leads to the loss.
         const auto zoomed = [&] { return page.zoom().end() - page.zoom().begin(); };
         QVERIFY(!page.zoom().follows());
@@ -508,7 +558,7 @@ private Q_SLOTS:
         QStringList rows;
         for (int row = 0; row < table.rowCount(); ++row)
             rows << QString(table.item(row, 0)->text() + ' ' + table.item(row, 1)->text()).replace(QChar(0x2009), ' ');
-        for (const char* row : {"Nodes lost 1", "Iterations disturbed 1", "Planning again 125 ms",
+        for (const char* row : {"Losses 1, of node-2", "Iterations disturbed 1", "Planning again 125 ms",
                                 "Operations run again 7", "Gradients lost 0"})
             QVERIFY2(rows.contains(row), qPrintable(rows.join('\n')));
         QVERIFY2(!rows.contains("Iteration time lost 0 s"), "what did not happen says nothing");

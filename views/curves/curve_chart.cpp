@@ -287,6 +287,7 @@ void CurveChart::show_set(CurveSet set, bool keeps_sight) {
     const auto before = std::exchange(thinned_, {});
     for (const auto& curve : set_.curves) add_curve(curve, before);
     nothing_->setVisible(set_.curves.empty());
+    mark_losses();
     plot_->axisRect()->setMinimumMargins({});  // of the curves before
     ends_->show_set(set_);
     if (!keeps_sight)
@@ -401,7 +402,34 @@ QString CurveChart::words_on(const QCPAxis& axis, double value, bool is_time, co
 
 QString CurveChart::crosshair_words() const {
     if (!crosshair_x_) return {};
-    return tr("%1 %2").arg(set_.x_label, x_words(*crosshair_x_));
+    const QString where = tr("%1 %2").arg(set_.x_label, x_words(*crosshair_x_));
+    return is_at_loss() ? tr("%1, nodes lost").arg(where) : where;
+}
+
+/// Ticks on the axis of x, in the colour that lanes have for what is lost.
+void CurveChart::mark_losses() {
+    constexpr double bottom = 1, tall = 0.08;  // of the axes' height
+    for (auto* mark : losses_) plot_->removeItem(mark);
+    losses_.clear();
+    for (const double x : set_.losses) {
+        auto* mark = losses_.emplace_back(new QCPItemLine(plot_));
+        mark->setObjectName("loss");
+        mark->setSelectable(false);
+        mark->setPen(QPen(theme().bad, 2, Qt::SolidLine, Qt::FlatCap));
+        for (auto* end : {mark->start, mark->end}) {
+            end->setTypeX(QCPItemPosition::ptPlotCoords);
+            end->setTypeY(QCPItemPosition::ptAxisRectRatio);
+        }
+        mark->start->setCoords(x, bottom);
+        mark->end->setCoords(x, bottom - tall);
+    }
+}
+
+bool CurveChart::is_at_loss() const {
+    constexpr double near_px = 4;
+    return std::any_of(set_.losses.begin(), set_.losses.end(), [&](double x) {
+        return std::abs(plot_->xAxis->coordToPixel(x) - plot_->xAxis->coordToPixel(*crosshair_x_)) <= near_px;
+    });
 }
 
 QString CurveChart::x_words(double x) const {

@@ -10,6 +10,7 @@
 #include "views/curves/end_labels.h"
 
 class QCPAxis;
+class QCPItemLine;
 class QCPItemStraightLine;
 class QCPItemText;
 class QCustomPlot;
@@ -91,10 +92,13 @@ private:
     void begin_at_none();
     void fit_y();
     void leave_aside();
+    void mark_losses();
+    bool is_at_loss() const;
 
     QCustomPlot* plot_;
     QCPItemStraightLine *crosshair_, *level_;
     QCPItemText *nothing_, *title_;
+    std::vector<QCPItemLine*> losses_;
     std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
     std::vector<Thinned> thinned_;

@@ -161,6 +161,7 @@ QToolButton* CurvePanel::chart_button() {
         });
         metric_actions_.push_back(action);
     }
+    stay_open(*button->menu());
     return button;
 }
 

@@ -155,6 +155,10 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
         for (std::size_t i = 0; i < runs.size(); ++i)
             if (runs[i]->info.id == curve.run) curve.is_aside = !held[i];
     if (several && choice.less_baseline) hold_against(set, baseline);
+    if (runs.size() == 1)
+        for (const auto& lost :
+             static_cast<const std::vector<CurvePoint>&>(store.points(*runs[0], "nodes_lost", choice.x)))
+            if (lost.y > 0) set.losses.push_back(lost.x);  // 0: some came back
     return set;
 }
 

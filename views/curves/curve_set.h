@@ -42,7 +42,8 @@ struct CurveSet {
     CurveChoice choice;
     QString x_label, y_label;  ///< with units
     bool x_is_time = false, y_is_time = false;
-    std::vector<Curve> curves;  ///< those that have points
+    std::vector<Curve> curves;        ///< those that have points
+    std::vector<double> losses = {};  ///< of one run that is alone: where it lost nodes
 };
 
 /// Of these runs, in their own colours; the baseline's is the thick one where there are several. Of losses, validation

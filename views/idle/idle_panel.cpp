@@ -37,6 +37,9 @@ double whole_bar(double largest) {
     return 1;
 }
 
+/// In lines that end where they have no more room.
+QString wrapped(const QStringList& lines) { return Qt::convertFromPlainText(lines.join('\n'), Qt::WhiteSpaceNormal); }
+
 /// Draws a cause's share of the time as a bar of its colour.
 class BarDelegate final : public QStyledItemDelegate {
 public:
@@ -48,10 +51,7 @@ public:
         const double aside = (option.rect.height() - tall) / 2;
         QRectF box = QRectF(option.rect).adjusted(4, aside, -8, -aside);
         box.setWidth(std::max(share > 0 ? 2.0 : 0.0, box.width() * share));
-        painter->fillRect(box, cause_fill(theme(), cause, ColourBy::cause));
-        painter->fillRect(box, cause_brush(theme(), cause, painter->device()->devicePixelRatioF()));
-        painter->setPen(cause_ink(theme(), cause, ColourBy::cause));
-        painter->drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+        paint_cause_bar(*painter, box, cause);
     }
 };
 
@@ -97,6 +97,16 @@ IdlePanel::IdlePanel(QWidget* parent)
     column->addWidget(empty_, 1);
     table_->setItemDelegateForColumn(1, new BarDelegate(table_));
     make_figures(*table_, tr("Idle time by cause"));
+    table_->setFocusPolicy(Qt::TabFocus);  // rows lead to the waits: by keys too
+    table_->setSelectionMode(QAbstractItemView::SingleSelection);
+    table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    const auto choose = [this](int row) {
+        if (const auto* item = table_->item(row, 1))
+            Q_EMIT chosen(static_cast<IdleCause>(item->data(cause_role).toInt()));
+    };
+    connect(table_, &QTableWidget::cellClicked, this, choose);
+    connect(table_, &QTableWidget::cellActivated, this, choose);
+    table_->viewport()->setCursor(Qt::PointingHandCursor);
     table_->verticalHeader()->setMinimumSectionSize(low_row);
     table_->setVerticalScrollMode(QAbstractItemView::ScrollPerItem);  // whole rows
     table_->horizontalHeader()->setMinimumSectionSize(narrowest_bar);
@@ -137,6 +147,17 @@ void IdlePanel::share_height() {
     const int row = std::clamp(room / seen, low_row, tall_row);
     table_->verticalHeader()->setDefaultSectionSize(row);
     table_->setMaximumHeight(seen < count ? seen * row + frame : QWIDGETSIZE_MAX);
+}
+
+void IdlePanel::mark(std::optional<IdleCause> cause) {
+    marked_ = cause;
+    select_marked();
+}
+
+void IdlePanel::select_marked() {
+    table_->clearSelection();
+    for (int row = 0; row < table_->rowCount() && marked_; ++row)
+        if (table_->item(row, 1)->data(cause_role).toInt() == static_cast<int>(*marked_)) table_->selectRow(row);
 }
 
 /// The viewport's width changes with the panel, and where a scroll bar comes or goes.
@@ -189,18 +210,22 @@ void IdlePanel::show_shares(const QString& title, const std::array<double, idle_
     for (int row = 0; row < count; ++row) {
         const auto cause = order[static_cast<std::size_t>(row)];
         auto* words = new QTableWidgetItem(cause_words(static_cast<IdleCause>(cause)));
-        words->setToolTip(words->text());
-        words->setData(Qt::AccessibleTextRole, words->text());
+        const QStringList tip{cause_words(static_cast<IdleCause>(cause)), cause_meaning(static_cast<IdleCause>(cause)),
+                              tr("A click finds these waits in the timeline")};
+        words->setToolTip(wrapped(tip));
+        words->setData(Qt::AccessibleTextRole, cause_words(static_cast<IdleCause>(cause)));
         auto* bar = new QTableWidgetItem;
         bar->setData(share_role, shares[cause] / whole);
-        bar->setToolTip(scale_->toolTip());
+        bar->setToolTip(wrapped(tip + QStringList{scale_->toolTip()}));
         bar->setData(cause_role, static_cast<int>(cause));
         auto* number = new QTableWidgetItem(percent(shares[cause]));
+        number->setToolTip(words->toolTip());
         number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
         table_->setItem(row, 0, words);
         table_->setItem(row, 1, bar);
         table_->setItem(row, 2, number);
     }
+    select_marked();
     share_width();
     share_height();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <array>
+#include <optional>
 
 #include <QLabel>
 #include <QTableWidget>
@@ -24,6 +25,12 @@ public:
     const QLabel& devices() const { return *devices_; }
     const QTableWidget& table() const { return *table_; }
 
+    /// That cause's row is the one whose waits are looked for; nothing: none is.
+    void mark(std::optional<IdleCause> cause);
+
+Q_SIGNALS:
+    void chosen(IdleCause cause);  ///< its row was clicked
+
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
@@ -33,9 +40,11 @@ private:
     void share_width();
     void share_height();
     void fit_scale();
+    void select_marked();
 
     QLabel *title_, *scale_, *devices_, *empty_;
     QTableWidget* table_;
+    std::optional<IdleCause> marked_;
     QWidget* room_;  ///< of the table, which may take less of it
 };
 

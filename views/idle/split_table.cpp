@@ -2,6 +2,7 @@
 #include "views/idle/split_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -30,6 +31,12 @@ constexpr int share_width = 76, least_split_width = 60;
 constexpr int split_row = 20, tall_split_row = 32;  ///< pixels: of many nodes as many as can be read are in sight
 constexpr int low_split_row = 17;                   ///< where all of them are in sight then
 constexpr double least_named_share = 0.01, least_named_of_a_row = 0.03;  ///< that the key names
+
+/// A share in the three figures that it is written in.
+double as_written(double share) {
+    const double steps = share >= 0.1 ? 1e3 : share >= 0.01 ? 1e4 : 1e5;
+    return std::round(share * steps) / steps;
+}
 
 QColor busy_colour() { return mix(theme().surface, theme().text_2, 0.8); }  // no cause is as dark
 
@@ -219,8 +226,11 @@ QString SplitTable::finding(QString (*called)(IdleCause)) const {
 void SplitTable::mark(std::optional<int> row) {
     const bool is_other = std::exchange(marked_, row) != row;
     select(row);
-    if (is_other) fit();  // what it says is of that row
+    if (is_other && !row) go_to_top();  // where it was scrolled to for somebody
+    if (is_other) fit();                // what it says is of that row
 }
+
+void SplitTable::go_to_top() { table_->scrollToTop(); }
 
 void SplitTable::select(std::optional<int> row) {
     const auto place = row ? std::find(order_.begin(), order_.end(), *row) : order_.end();
@@ -228,14 +238,15 @@ void SplitTable::select(std::optional<int> row) {
     table_->selectRow(static_cast<int>(place - order_.begin()));
 }
 
-/// By the head that has the indicator; what is equal there, as it was given.
+/// By the head that has the indicator; what is equal as it is written there, as it was given: rows of a run that goes
+/// on would change places all the time for what nobody sees.
 std::vector<int> SplitTable::ordered() const {
     const auto& heads = *table_->horizontalHeader();
     const auto key = [&](int i) {
         const auto& split = rows_[static_cast<std::size_t>(i)].split;
         switch (heads.sortIndicatorSection()) {
-            case work_column: return split.whole_s() > 0 ? split.busy_s / split.whole_s() : 0.0;
-            case idle_column: return split.idle_share();
+            case work_column: return as_written(split.whole_s() > 0 ? split.busy_s / split.whole_s() : 0.0);
+            case idle_column: return as_written(split.idle_share());
             default: return static_cast<double>(i);
         }
     };

@@ -30,6 +30,8 @@ public:
     void show_rows(const std::vector<Row>& rows, const QString& all);
     /// The row, of those given, of what is selected elsewhere, which the line above the rows tells of; nothing: none.
     void mark(std::optional<int> row);
+    /// Its first rows are in sight again.
+    void go_to_top();
     const QTableWidget& table() const { return *table_; }
     /// What the bars' colours mean.
     const FlowKey& legend() const { return *legend_; }

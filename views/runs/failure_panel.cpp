@@ -25,6 +25,29 @@ namespace {
 
 constexpr int account_row = 22;  ///< pixels of what losses came to: the list above it is read
 
+/// "3, of n11", "5, of 2 nodes".
+QString losses_value(int losses, const QStringList& nodes) {
+    if (nodes.isEmpty()) return QString::number(losses);
+    return QObject::tr("%1, of %2")
+        .arg(losses)
+        .arg(nodes.size() == 1 ? nodes.front() : QObject::tr("%1 nodes").arg(nodes.size()));
+}
+
+/// "n11 lost", "n11 lost 3 times", "3 nodes lost", "5 losses of 2 nodes"; where nobody knows of whom, "3 losses". In
+/// brief "n11 lost 3×" and "5 losses".
+QString lost_words(int losses, const QStringList& nodes, bool is_brief) {
+    if (nodes.isEmpty()) return losses == 1 ? QObject::tr("1 node lost") : QObject::tr("%1 losses").arg(losses);
+    if (nodes.size() > 1 && nodes.size() == losses) return QObject::tr("%1 nodes lost").arg(losses);
+    if (nodes.size() > 1)
+        return (is_brief ? QObject::tr("%1 losses") : QObject::tr("%1 losses of %2 nodes"))
+            .arg(QString::number(losses), QString::number(nodes.size()));
+    const QString times = losses == 1   ? QString{}
+                          : is_brief    ? QObject::tr(" %1×").arg(losses)
+                          : losses == 2 ? QObject::tr(" twice")
+                                        : QObject::tr(" %1 times").arg(losses);
+    return QObject::tr("%1 lost").arg(nodes.front()) + times;
+}
+
 /// Words that stand at the top of their row are as far from its edge there as below.
 class RowDelegate final : public QStyledItemDelegate {
 public:
@@ -139,7 +162,7 @@ void FailurePanel::choose_event(double network_s) {
     Q_EMIT chosen(events_->item(nearest, 0)->data(Qt::UserRole).toDouble());
 }
 
-void FailurePanel::show_account(const LossAccount& account, RunClock clock) {
+void FailurePanel::show_account(const LossAccount& account, const QStringList& nodes, RunClock clock) {
     struct Row {
         QString words, value, tip;
         bool happened = true;
@@ -155,7 +178,7 @@ void FailurePanel::show_account(const LossAccount& account, RunClock clock) {
                            tr("Gradients of one microbatch and stage that their iteration went without"));
     gradients.happened = true;  // that there were none matters
     std::vector<Row> rows{
-        number(tr("Nodes lost"), account.nodes, tr("A node that was lost twice counts twice")),
+        Row{tr("Losses"), losses_value(account.nodes, nodes), nodes.join(QStringLiteral(", ")), account.nodes > 0},
         time(tr("Iteration time lost"), account.lost_s,
              tr("What the disturbed iterations took longer than %1 each, %2")
                  .arg(duration(account.usual_s), clock_words)),
@@ -196,9 +219,9 @@ LossKey::LossKey(QWidget* parent) : QToolButton(parent) {
     hide();
 }
 
-void LossKey::show_losses(const LossAccount& account, const QString& name) {
-    const int nodes = account.nodes;
-    who_ = nodes != 1 ? tr("%1 nodes lost").arg(nodes) : name.isEmpty() ? tr("1 node lost") : tr("%1 lost").arg(name);
+void LossKey::show_losses(const LossAccount& account, const QStringList& nodes) {
+    who_ = lost_words(account.nodes, nodes, false);
+    who_in_brief_ = lost_words(account.nodes, nodes, true);
     cost_ = account.cost_time() ? tr(", +%1").arg(duration(account.lost_s)) : QString();
     this->name();
     setToolTip(
@@ -207,7 +230,7 @@ void LossKey::show_losses(const LossAccount& account, const QString& name) {
             .arg(account.cost_time() ? ' ' + tr("Iterations with losses took %1 longer than %2 each.")
                                                  .arg(duration(account.lost_s), duration(account.usual_s))
                                      : QString()));
-    setVisible(nodes > 0);
+    setVisible(account.nodes > 0);
 }
 
 void LossKey::set_short(bool on) {
@@ -215,7 +238,7 @@ void LossKey::set_short(bool on) {
 }
 
 void LossKey::name() {
-    setText(' ' + who_ + (is_short_ ? QString() : cost_));
+    setText(' ' + (is_short_ ? who_in_brief_ : who_ + cost_));
 }  // the style sets icon and text edge to edge
 
 void LossKey::changeEvent(QEvent* event) {

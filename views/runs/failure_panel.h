@@ -18,8 +18,8 @@ public:
 
     /// Of one run, as they were told.
     void show_events(RunId run, const std::vector<RunEvent>& events);
-    /// `clock`: what its seconds are counted by.
-    void show_account(const LossAccount& account, RunClock clock = RunClock::network);
+    /// `nodes`: who was lost, where that is known of each loss; `clock`: what its seconds are counted by.
+    void show_account(const LossAccount& account, const QStringList& nodes, RunClock clock = RunClock::network);
     /// Chooses the event that is nearest to that moment, as a click on it would; nothing where there are none.
     void choose_event(double network_s);
     const QTableWidget& events() const { return *events_; }
@@ -47,8 +47,8 @@ class LossKey : public QToolButton {
 public:
     explicit LossKey(QWidget* parent = nullptr);
 
-    /// `name`: of the node, where it was one.
-    void show_losses(const LossAccount& account, const QString& name);
+    /// `nodes`: who was lost, each once, where that is known.
+    void show_losses(const LossAccount& account, const QStringList& nodes);
     /// Whether what they cost is left to the tip, where there is little room.
     void set_short(bool on);
 
@@ -59,7 +59,7 @@ private:
     void draw_key();
     void name();
 
-    QString who_, cost_;
+    QString who_, who_in_brief_, cost_;
     bool is_short_ = false;
 };
 

@@ -44,17 +44,18 @@ RunStretch::RunStretch(const RunData& run) {
 }
 
 void RunStretch::add(const RecordedSpan& row) {
-    lanes_.add(row.span, row.iteration, row.offset_s, row.row);
     end_s_ = std::max(end_s_, row.offset_s + row.span.end_s);
     auto& pending = pending_[row.iteration];
     pending.offset_s = row.offset_s;
     pending.timeline.spans.push_back(row.span);
+    pending.rows.push_back(row.row);
 }
 
 void RunStretch::explain(const Problem& problem, int end, const std::function<const Plan&(int iteration)>& plan_of) {
     while (!pending_.empty() && pending_.begin()->first < end) {
         const auto& [iteration, _] = *pending_.begin();
-        auto& [offset_s, timeline] = pending_.begin()->second;
+        auto& [offset_s, timeline, rows] = pending_.begin()->second;
+        for (std::size_t i = 0; i < rows.size(); ++i) lanes_.add(timeline.spans[i], iteration, offset_s, rows[i]);
         const Plan& plan = plan_of(iteration);
         if (!plan.stages.empty()) {
             add_totals(plan, timeline);

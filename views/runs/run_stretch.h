@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -26,8 +27,10 @@ public:
     /// Empty lanes of the run's nodes.
     explicit RunStretch(const RunData& run);
 
+    /// It is kept back until its iteration is explained.
     void add(const RecordedSpan& row);
-    /// Explains iterations before `end` that are whole and were not explained yet.
+    /// Iterations before `end`, which are whole, come into the lanes, work and waits at once: one that came without its
+    /// waits would flicker.
     void explain(const Problem& problem, int end, const std::function<const Plan&(int iteration)>& plan_of);
     /// Sorts what was added; call before reading.
     void finish() { lanes_.finish(); }
@@ -40,6 +43,7 @@ private:
     struct Pending {
         double offset_s = 0;
         Timeline timeline;
+        std::vector<std::int64_t> rows = {};  ///< of the record, a span each
     };
     TimelineData lanes_;
     IdleSums idle_;

@@ -11,6 +11,7 @@
 #include <QDateTime>
 #include <QIcon>
 #include <QPixmap>
+#include <QRegularExpression>
 
 #include "views/runs/parameters.h"
 #include "views/theme/numbers.h"
@@ -125,10 +126,26 @@ QString did_nothing_words(const std::vector<const RunData*>& runs) {
 }
 
 QString error_words(const RunInfo& run) {
-    QString error = QString::fromStdString(run.error);
+    // What stands above in a terminal is in the log here.
+    QString error =
+        QString::fromStdString(run.error).replace(QStringLiteral("its messages above"), QObject::tr("its log"));
     const auto end = error.indexOf(QStringLiteral(": "));
     if (!error.startsWith('/') || end < 0) return error;
     return place_words(error.left(end).toStdString()) + error.mid(end);
+}
+
+QString bad_end_words(const RunInfo& run) {
+    QString why = error_words(run)
+                      .replace(QStringLiteral("Look at its log; if"), QStringLiteral("If"))
+                      .remove(QStringLiteral(" Look at its log"));
+    static const QRegularExpression killed(QStringLiteral("was killed by signal (\\d+)[^.]*\\.?"));
+    const auto found = why.startsWith(QStringLiteral("worker:")) ? killed.match(why) : QRegularExpressionMatch{};
+    if (!found.hasMatch()) return QObject::tr("Run %1 %2: %3").arg(run.id).arg(state_words(run).toLower(), why);
+    const QString when = run.iterations_done > 0 ? QObject::tr(" after iteration %1").arg(run.iterations_done)
+                                                 : QObject::tr(" before its first iteration ended");
+    const QString rest = why.mid(found.capturedEnd()).trimmed();
+    return QObject::tr("Run %1 was killed (signal %2)%3").arg(QString::number(run.id), found.captured(1), when) +
+           (rest.isEmpty() ? QString{} : QStringLiteral(". ") + rest);
 }
 
 QString run_title(const RunInfo& run) {

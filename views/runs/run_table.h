@@ -116,6 +116,9 @@ QString did_nothing_words(const RunInfo& run);
 QString did_nothing_words(const std::vector<const RunData*>& runs);
 /// What was recorded of a failure, with its place as people call it: "Transport: two ranks are on one GPU".
 QString error_words(const RunInfo& run);
+/// How a run ended before its time, and what may help, where its log is at hand: "Run 8 was killed (signal 9) after
+/// iteration 3. If memory ran out, use ...".
+QString bad_end_words(const RunInfo& run);
 /// "Run 5, Churn, skippipe-joint, finished".
 QString run_title(const RunInfo& run);
 /// What tells each from runs of the same name, in one order in all: that one did not finish, then what

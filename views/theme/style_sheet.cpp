@@ -142,6 +142,7 @@ QWidget#rail QToolButton:focus { border-left: 2px solid @text; }
 QWidget#bar { background: @surface2; border-bottom: 1px solid @line; }
 QWidget#banner { background: @banner; border: 1px solid @handle; border-radius: 4px; }
 QWidget#banner[calm="true"] { background: @surface2; }
+QWidget#banner[failure="true"] { background: @failure; border-color: @bad; }
 QWidget[role="panel"] { background: @surface2; }
 QWidget[role="surface"] { background: @surface; }
 QFrame[role="card"] { background: @surface2; border: 1px solid @line; border-radius: 4px; }
@@ -171,6 +172,7 @@ QString style_sheet(const Theme& t) {
         {"@selected", mix(t.surface, t.accent, t.dark ? 0.24 : 0.14)},
         {"@handle", mix(t.line, t.text_2, 0.4)},
         {"@banner", mix(t.surface, t.warning, 0.14)},
+        {"@failure", mix(t.surface, t.bad, 0.14)},
         {"@good", t.good},
         {"@warning", t.warning},
         {"@bad", t.bad},

@@ -3,8 +3,10 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
+#include <QMouseEvent>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <QWidgetAction>
@@ -44,6 +46,32 @@ QLabel* words_label(const QString& text, const char* role) {
     label->setWordWrap(true);
     return label;
 }
+
+namespace {
+
+/// Ticks what was clicked, or chosen by Enter, and keeps the menu.
+class OpenMenu final : public QObject {
+public:
+    using QObject::QObject;
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        auto* menu = qobject_cast<QMenu*>(watched);
+        QAction* chosen = nullptr;
+        if (event->type() == QEvent::MouseButtonRelease)
+            chosen = menu->actionAt(static_cast<QMouseEvent*>(event)->position().toPoint());
+        if (event->type() == QEvent::KeyPress) {
+            const int key = static_cast<QKeyEvent*>(event)->key();
+            if (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space) chosen = menu->activeAction();
+        }
+        if (chosen == nullptr || !chosen->isCheckable() || !chosen->isEnabled())
+            return QObject::eventFilter(watched, event);
+        chosen->trigger();
+        return true;
+    }
+};
+
+}  // namespace
+
+void stay_open(QMenu& menu) { menu.installEventFilter(new OpenMenu(&menu)); }
 
 void add_heading(QMenu* menu, const QString& words) {
     if (!menu->isEmpty()) menu->addSeparator();

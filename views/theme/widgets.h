@@ -31,6 +31,9 @@ QLabel* words_label(const QString& text, const char* role);
 /// A heading above a menu's next entries: where a style sheet is set, styles draw no title of a section.
 void add_heading(QMenu* menu, const QString& words);
 
+/// Entries that are ticked leave it open: several are ticked one after the other.
+void stay_open(QMenu& menu);
+
 /// A column of `parent` whose parts touch each other and its edges.
 QVBoxLayout* seamless_column(QWidget* parent);
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include <QImage>
+#include <QPainter>
 
 #include "views/imgui/atlas.h"
 #include "views/theme/words.h"
@@ -130,6 +131,15 @@ QBrush cause_brush(const Theme& t, IdleCause cause, double device_pixel_ratio, C
         }
     tile.setDevicePixelRatio(device_pixel_ratio);
     return brush = QBrush(tile);
+}
+
+void paint_cause_bar(QPainter& painter, const QRectF& box, IdleCause cause) {
+    painter.setBrushOrigin(box.topLeft());
+    painter.fillRect(box, cause_fill(theme(), cause, ColourBy::cause));
+    painter.fillRect(box, cause_brush(theme(), cause, painter.device()->devicePixelRatioF()));
+    painter.setPen(cause_ink(theme(), cause, ColourBy::cause));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
 }
 
 QColor outage_fill(const Theme& t) { return mix(t.surface, t.bad, t.dark ? 0.3 : 0.2); }

@@ -6,6 +6,8 @@
 #include "views/theme/theme.h"
 #include "views/timeline/lanes.h"
 
+class QPainter;
+
 namespace skippipe {
 
 enum class ColourBy { operation, stage, microbatch, cause };
@@ -34,6 +36,8 @@ LowMark low_cause_mark(IdleCause cause);
 inline double low_line_px(double bar_px) { return bar_px < 5 ? 1 : 2; }
 /// A cause's hatch for what Qt paints, as lanes that are coloured so have it.
 QBrush cause_brush(const Theme& theme, IdleCause cause, double device_pixel_ratio, ColourBy by = ColourBy::cause);
+/// A cause's bar: ground, hatch and edge, as lanes that are coloured by cause have it.
+void paint_cause_bar(QPainter& painter, const QRectF& box, IdleCause cause);
 /// Ground and hatch of a node that is lost, whatever the rest is coloured by.
 QColor outage_fill(const Theme& theme);
 QColor outage_ink(const Theme& theme);

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QApplication>
+#include <QBuffer>
+#include <QImage>
+#include <QPainter>
 #include <QRegularExpression>
 
 #include "views/theme/numbers.h"
@@ -121,11 +125,36 @@ QString linked(const Detail& detail, const TimelineData& data, const QStringList
     return html + detail.value.mid(told).toHtmlEscaped();
 }
 
+/// A bar so wide as rich text has pictures.
+QString picture_of(IdleCause cause, int wide) {
+    constexpr int high = 12;
+    const double pixel_ratio = qApp->devicePixelRatio();
+    QImage picture(QSize(wide, high) * pixel_ratio, QImage::Format_ARGB32_Premultiplied);
+    picture.setDevicePixelRatio(pixel_ratio);
+    QPainter painter(&picture);
+    paint_cause_bar(painter, QRectF(0, 0, wide, high), cause);
+    painter.end();
+    QByteArray png;
+    QBuffer buffer(&png);
+    buffer.open(QIODevice::WriteOnly);
+    picture.save(&buffer, "PNG");
+    return QStringLiteral("<img src=\"data:image/png;base64,%1\" width=\"%2\" height=\"%3\">")
+        .arg(QString::fromLatin1(png.toBase64()))
+        .arg(wide)
+        .arg(high);
+}
+
 /// The value behind its bar, if it has one.
 QString barred(const Detail& detail, const QString& value) {
     if (detail.share < 0) return value;
     constexpr int longest = 96;  ///< pixels
-    const int wide = std::max(1, static_cast<int>(std::lround(longest * detail.share)));
+    const int wide = std::max(detail.cause ? 3 : 1, static_cast<int>(std::lround(longest * detail.share)));
+    if (detail.cause)
+        return QStringLiteral(
+                   "<table cellspacing=\"0\" cellpadding=\"0\"><tr><td width=\"%1\" valign=\"middle\">%2</td>"
+                   "<td style=\"padding-left:8px\">%3</td></tr></table>")
+            .arg(longest)
+            .arg(picture_of(*detail.cause, wide), value);
     const auto part = [](int pixels, const QString& colour) {
         return QStringLiteral("<td width=\"%1\" style=\"%2\"></td>")
             .arg(pixels)
@@ -152,16 +181,16 @@ Details area_details(const TimelineArea& area) {
         if (sum.idle_s[c] > 0) causes.emplace_back(sum.idle_s[c], static_cast<IdleCause>(c));
     std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     const double longest_s = std::max(sum.busy_s, causes.empty() ? 0 : causes.front().first);
-    const auto add = [&](const QString& name, double part_s, const QColor& colour) {
+    const auto add = [&](const QString& name, double part_s, std::optional<IdleCause> cause) {
         details.rows.push_back({.name = name,
                                 .value = percent(part_s / seconds),
                                 .share = longest_s > 0 ? part_s / longest_s : 0,
-                                .bar = colour});
+                                .bar = theme().text_2,
+                                .cause = cause});
     };
-    add(QObject::tr("Works"), sum.busy_s, theme().text_2);
+    add(QObject::tr("Works"), sum.busy_s, std::nullopt);
     if (!causes.empty()) details.rows.push_back({{}, QObject::tr("Of its time it waits for")});
-    for (const auto& [idle_s, cause] : causes)
-        add(capitalised(short_cause_words(cause)), idle_s, low_cause_ink(theme(), cause));
+    for (const auto& [idle_s, cause] : causes) add(capitalised(short_cause_words(cause)), idle_s, cause);
     return details;
 }
 

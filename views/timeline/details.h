@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What is selected in the timeline, as properties: a card writes them in lines, the selection panel in rows with links.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include <QColor>
@@ -16,11 +17,12 @@ enum class DetailLink { none, node, thing, microbatch, stage, iteration, cause, 
 /// "Microbatch" "7"; without a name it is a sentence.
 struct Detail {
     QString name, value;
-    DetailLink link = DetailLink::none;  ///< of each number, or each name of a node (`thing`: of links too), in
-                                         ///< `value`; `cause`, `helps`, `loss`: of all of it
-    double at_s = 0;                     ///< of a `loss`: when
-    double share = -1;                   ///< of the longest bar that stands before the value; below 0: none does
-    QColor bar = {};                     ///< its colour
+    DetailLink link = DetailLink::none;   ///< of each number, or each name of a node (`thing`: of links too), in
+                                          ///< `value`; `cause`, `helps`, `loss`: of all of it
+    double at_s = 0;                      ///< of a `loss`: when
+    double share = -1;                    ///< of the longest bar that stands before the value; below 0: none does
+    QColor bar = {};                      ///< its colour, of what is no cause
+    std::optional<IdleCause> cause = {};  ///< whose bar it is, hatched as elsewhere
 };
 
 struct Details {

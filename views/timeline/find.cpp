@@ -199,9 +199,20 @@ std::vector<int> with_awaited(const TimelineData& data, const std::vector<int>& 
 }
 
 SpanFilter::SpanFilter(const TimelineData& data, SpanQuery query) : data_(data), query_(std::move(query)) {
+    // "n1" is that node where there is one, and else n10 and n11 as well.
+    const bool is_whole = std::any_of(data.lanes().begin(), data.lanes().end(),
+                                      [&](const Lane& lane) { return lane.name == query_.node; });
     for (const auto& lane : data.lanes())
-        named_.push_back((query_.node.empty() || lane.name.find(query_.node) != std::string::npos) &&
+        named_.push_back((is_whole ? lane.name == query_.node
+                                   : query_.node.empty() || lane.name.find(query_.node) != std::string::npos) &&
                          (query_.lanes.empty() || has(query_.lanes, static_cast<int>(named_.size()))));
+    std::sort(query_.ways.begin(), query_.ways.end());
+}
+
+bool SpanFilter::way_fits(int lane, const LaneSpan& span) const {
+    return query_.ways.empty() ||
+           (is_on_line(span.kind) && std::binary_search(query_.ways.begin(), query_.ways.end(),
+                                                        std::pair{lane, static_cast<int>(span.to_node)}));
 }
 
 bool SpanFilter::stage_fits(int lane, int stage) const {
@@ -212,7 +223,7 @@ bool SpanFilter::fits(int lane, const LaneSpan& span) const {
     const bool wanted = query_.kinds.empty() ? query_.causes.empty() : has(query_.kinds, span.kind);
     return wanted && named_[at(lane)] != 0 && (!query_.microbatch || span.microbatch == *query_.microbatch) &&
            (!query_.iteration || span.iteration == *query_.iteration) && stage_fits(lane, span.stage) &&
-           fits_length(query_, span.end_s - span.start_s);
+           way_fits(lane, span) && fits_length(query_, span.end_s - span.start_s);
 }
 
 bool SpanFilter::fits(int lane, const LaneGap& gap) const {
@@ -224,7 +235,7 @@ bool SpanFilter::concerns(int lane, const LaneGap& gap) const {
         const auto* one = query_.iteration ? iteration_at(data_.iterations(), time) : nullptr;
         return !query_.iteration || (one != nullptr && one->iteration == *query_.iteration && time < one->end_s);
     };
-    return named_[at(lane)] != 0 && stage_fits(lane, -1) &&
+    return query_.ways.empty() && named_[at(lane)] != 0 && stage_fits(lane, -1) &&
            (!query_.microbatch || gap.microbatch == *query_.microbatch) &&
            fits_length(query_, gap.end_s - gap.start_s) && in_iteration(gap.start_s);
 }

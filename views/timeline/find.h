@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "views/timeline/lanes.h"
@@ -16,8 +17,9 @@ struct SpanQuery {
     std::vector<SpanKind> kinds;    ///< any of them; empty and no causes: every kind
     std::vector<IdleCause> causes;  ///< waits of these causes
     std::optional<int> microbatch, iteration, stage;
-    std::string node;        ///< part of a lane's name
-    std::vector<int> lanes;  ///< any of them; empty: every lane
+    std::string node;                            ///< a lane's name, or part of the names of some
+    std::vector<int> lanes;                      ///< any of them; empty: every lane
+    std::vector<std::pair<int, int>> ways = {};  ///< transfers from one lane to another, any of them; empty: all
     double least_s = 0, most_s = std::numeric_limits<double>::infinity();
     bool operator==(const SpanQuery&) const = default;
 };
@@ -43,6 +45,7 @@ public:
 
 private:
     bool stage_fits(int lane, int stage) const;
+    bool way_fits(int lane, const LaneSpan& span) const;
 
     const TimelineData& data_;
     SpanQuery query_;

@@ -130,6 +130,7 @@ void FindBar::close_bar() {
     found_.reset();
     timeline_.set_found(nullptr);
     timeline_.setFocus();
+    Q_EMIT looked();
 }
 
 void FindBar::look() {
@@ -147,6 +148,7 @@ void FindBar::look() {
     histogram_->show_found(found_.get());
     if (found_) choose_node(query);
     say();
+    Q_EMIT looked();
 }
 
 /// A node's whole name and nothing else finds the node itself, as a click on its name does.

@@ -44,6 +44,11 @@ public:
     void step(int by);
     QString words() const { return words_->text(); }
     const FoundSpans* found() const { return found_.get(); }
+    /// What is looked for.
+    QString typed() const { return line_->text(); }
+
+Q_SIGNALS:
+    void looked();  ///< for something, or no longer
 
 protected:
     void keyPressEvent(QKeyEvent*) override;

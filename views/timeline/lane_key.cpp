@@ -33,24 +33,6 @@ void draw_swatch(QPainter& painter, const QRectF& box, IdleCause cause) {
 
 }  // namespace
 
-QString short_cause_words(IdleCause cause) {
-    switch (cause) {
-        case IdleCause::fill_drain: return QObject::tr("fill/drain");
-        case IdleCause::activation: return QObject::tr("activation");
-        case IdleCause::gradient: return QObject::tr("gradient");
-        case IdleCause::link: return QObject::tr("link");
-        case IdleCause::memory: return QObject::tr("memory");
-        case IdleCause::collision: return QObject::tr("collision");
-        case IdleCause::order: return QObject::tr("turn");
-        case IdleCause::replica: return QObject::tr("replica");
-        case IdleCause::all_reduce: return QObject::tr("all-reduce");
-        case IdleCause::optimizer: return QObject::tr("optimizer");
-        case IdleCause::node_down: return QObject::tr("down");
-        case IdleCause::unused: return QObject::tr("unused");
-    }
-    return {};
-}
-
 LaneKey::LaneKey(QTabWidget& tabs, const QWidget& page) : tabs_(tabs), page_(page) {
     setObjectName("lane_key");
     setText(tr("Key"));

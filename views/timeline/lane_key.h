@@ -6,6 +6,7 @@
 #include <QTabWidget>
 #include <QToolButton>
 
+#include "views/timeline/cause_words.h"
 #include "views/timeline/lanes.h"
 
 namespace skippipe {
@@ -37,8 +38,5 @@ private:
     std::array<double, idle_causes> shares_{};
     std::vector<IdleCause> causes_, entries_;  ///< of the plan; those that have room
 };
-
-/// A cause in a word or two, as it stands in the key.
-QString short_cause_words(IdleCause cause);
 
 }  // namespace skippipe

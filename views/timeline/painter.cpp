@@ -11,6 +11,7 @@ constexpr double hatch_pixels = 5, low_mark_pixels = 10;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
 constexpr double label_pixels = 16, least_labelled = 11;  ///< pixels of a bar, across and up
+constexpr double least_numbered = 7;                      ///< up, in which tiny digits are whole
 constexpr double area_tint = 0.2, area_line = 2;          ///< pixels
 const std::string lost_word = "lost", ellipsis = "\u2026";
 
@@ -290,11 +291,13 @@ void TimelinePainter::lost_times(int first, int last) {
 
 void TimelinePainter::span_label(const LaneSpan& span, const QColor& ink, double x0, double x1, double top,
                                  double bottom) {
-    if (view_.compact_ || span.microbatch < 0 || x1 - x0 < label_pixels || bottom - top < least_labelled) return;
+    if (view_.compact_ || span.microbatch < 0 || x1 - x0 < label_pixels || bottom - top < least_numbered) return;
+    const bool is_low = bottom - top < least_labelled;
+    const Letters letters = is_low ? Letters::tiny : Letters::small;
     const std::string number = std::to_string(span.microbatch);
-    const float width = text_width(number);
+    const float width = text_width(number, letters);
     if (width + 4 > x1 - x0) return;
-    text((x0 + x1 - width) / 2, (top + bottom - 13) / 2, ink, number);
+    text((x0 + x1 - width) / 2, (top + bottom - (is_low ? 11 : 13)) / 2, ink, number, letters);
 }
 
 void TimelinePainter::work(int index, double top, double bottom) {

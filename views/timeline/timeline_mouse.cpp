@@ -101,6 +101,7 @@ void TimelineView::drag(double x, double y) {
         drag_ == Drag::none && std::abs(x - press_->x()) > drag_pixels && press_->x() >= s.left && layout_.count() > 0;
     if (!begins && drag_ != Drag::area) return;
     const bool is_first = std::exchange(drag_, Drag::area) != Drag::area;
+    if (is_first) begin_area();
     TimelineArea area;
     area.begin = s.time(std::clamp(std::min(x, press_->x()), s.left, s.right));
     area.end = s.time(std::clamp(std::max(x, press_->x()), s.left, s.right));
@@ -190,6 +191,7 @@ void TimelineView::click_lane(int lane, double x, double y) {
         selected_lane_ = -1;  // of all nodes
     }
     selection_moved();
+    hold_still();
 }
 
 /// Selects the transfer, which is the sender's.
@@ -200,6 +202,7 @@ void TimelineView::click_line(int line, double x) {
     selected_lane_ = place.lane;
     selected_row_ = place.span->row;
     selection_moved();
+    hold_still();
 }
 
 TimelineView::Card TimelineView::line_card(int line, QPointF place) const {

@@ -32,6 +32,7 @@ TimelineView::TimelineView(TimeZoom& zoom, bool compact, QWidget* parent)
 void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
     if (data == data_) return;
     const bool same = data && data_ && data->key() != 0 && data->key() == data_->key();
+    const auto before = selected_.span != nullptr ? std::optional(*selected_.span) : std::nullopt;
     data_ = std::move(data);
     if (!same) {
         clear_selection();
@@ -40,8 +41,8 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
         found_.reset();
         bookmarks_.clear();
         scroll_ = 0;
-    } else if (selected_row_ >= 0) {
-        selected_ = data_->find(selected_row_);  // it stands elsewhere in what came now
+    } else {
+        find_selection_again(before);
     }
     if (compact_) measure_names();
     selection_moved();
@@ -228,19 +229,20 @@ const CounterProfile& TimelineView::counters_in_sight() const {
     return counters_;
 }
 
-void TimelineView::set_marked(const Selection& selection) {
+void TimelineView::set_marked(const Selection& selection, std::vector<std::pair<int, int>> ways) {
     SpanQuery spans;
     spans.microbatch = selection.microbatch;
     spans.stage = selection.stage;
+    spans.ways = std::move(ways);
     if (selection.nodes == marked_nodes_ && selection.links == marked_links_ && spans == marked_spans_) return;
     const bool is_other = selection.nodes != marked_nodes_ || selection.links != marked_links_ || spans != SpanQuery{};
     marked_nodes_ = selection.nodes;
     marked_links_ = selection.links;
-    marked_spans_ = spans;
-    const bool has_own =
-        data_ && selected_lane_ >= 0 &&
-        (marked_nodes_.contains(data_->lanes()[static_cast<std::size_t>(selected_lane_)].name) ||
-         (selected_.span != nullptr && spans.microbatch && *spans.microbatch == selected_.span->microbatch));
+    marked_spans_ = std::move(spans);
+    const bool has_own = data_ && selected_lane_ >= 0 &&
+                         (marked_nodes_.contains(data_->lanes()[static_cast<std::size_t>(selected_lane_)].name) ||
+                          (selected_.span != nullptr && marked_spans_.microbatch &&
+                           *marked_spans_.microbatch == selected_.span->microbatch));
     if (is_other && (area_ || selected_lane_ >= 0) && !has_own) clear_selection();
     find_way();
     show_marked_line();
@@ -367,132 +369,6 @@ void TimelineView::draw(ImDrawList& list) {
         hover(io.MousePos.x, io.MousePos.y);
     else
         show_tip({}, 0);
-}
-
-void TimelineView::clear_selection() {
-    selected_ = {};
-    selected_row_ = -1;
-    selected_gap_.reset();
-    selected_lost_.reset();
-    selected_lane_ = -1;
-    area_.reset();
-    selection_moved();
-}
-
-void TimelineView::selection_moved() {
-    cause_ = {};
-    find_way();
-    if (!data_) return;
-    if (selected_.span != nullptr) {
-        cause_ = waited_for(*data_, selected_);
-    } else if (selected_gap_ && selected_lane_ >= 0) {
-        cause_ = waited_for(*data_, selected_lane_, *selected_gap_);
-    }
-}
-
-/// Of the moment that other views show, else the last in sight; null: none has ended.
-const IterationTime* TimelineView::shown_iteration() const {
-    const auto& all = data_->iterations();
-    return all.empty() ? nullptr : iteration_at(all, moment_.value_or(std::min(zoom_.end(), data_->extent_s())));
-}
-
-void TimelineView::find_way() {
-    way_.clear();
-    way_iteration_ = -1;
-    if (!data_) return;
-    if (selected_.span != nullptr) {
-        way_ = way_of(*data_, selected_);
-    } else if (const auto* one = marked_spans_.microbatch ? shown_iteration() : nullptr) {
-        way_ = way_of(*data_, *marked_spans_.microbatch, *one);
-        way_iteration_ = one->iteration;
-    }
-}
-
-void TimelineView::select_row(std::int64_t row, bool into_sight) {
-    if (row >= 0 && row == selected_row_) return;
-    clear_selection();
-    if (row >= 0 && data_) {
-        selected_ = data_->find(row);
-        selected_row_ = selected_.span != nullptr ? row : -1;
-        selected_lane_ = selected_.lane;
-        selection_moved();
-        if (into_sight && selected_.span != nullptr)
-            bring_into_sight(selected_.span->start_s, selected_.span->end_s, selected_.lane);
-    }
-    request_frame();
-}
-
-/// Nothing is before the run's start, nor after its end.
-void TimelineView::show_around(double time) {
-    const double width = zoom_.end() - zoom_.begin();
-    const double begin = std::clamp(time - width / 2, 0.0, std::max(0.0, zoom_.extent() - width));
-    zoom_.show(begin, begin + width);
-}
-
-void TimelineView::bring_into_sight(double start_s, double end_s, int lane) {
-    if (end_s < zoom_.begin() || start_s > zoom_.end()) {
-        zoom_.set_follows(false);
-        show_around((start_s + end_s) / 2);
-    }
-    scroll_to_row(layout_.row_of(lane));
-}
-
-/// Where it is out of sight, into the middle.
-void TimelineView::scroll_to_row(int row) {
-    const LaneStack lanes = stack();
-    if (row < lanes.pinned) return;
-    const double top = row * lanes.height;
-    if (top < scroll_ + lanes.pinned * lanes.height || top + lanes.height > scroll_ + height() - lanes.top)
-        scroll_lanes(top - (height() - lanes.top) / 2);
-}
-
-void TimelineView::choose_lane(int lane) {
-    clear_selection();
-    bring_into_sight(zoom_.begin(), zoom_.end(), lane);
-    request_frame();
-    Q_EMIT selected_changed();
-    Q_EMIT lane_activated(lane);
-}
-
-void TimelineView::go(TimelineData::Place place) {
-    if (place.span == nullptr) return;
-    clear_selection();
-    selected_ = place;
-    selected_row_ = place.span->row;
-    selected_lane_ = place.lane;
-    selection_moved();
-    bring_into_sight(place.span->start_s, place.span->end_s, place.lane);
-    request_frame();
-    Q_EMIT selected_changed();
-}
-
-void TimelineView::go(const Found& found) {
-    if (!data_) return;
-    if (found.row >= 0) return go(data_->find(found.row));
-    const LaneGap* gap = data_->gap_at(found.lane, (found.start_s + found.end_s) / 2);
-    if (gap == nullptr) return;
-    clear_selection();
-    selected_gap_ = *gap;
-    selected_lane_ = found.lane;
-    selection_moved();
-    bring_into_sight(gap->start_s, gap->end_s, found.lane);
-    request_frame();
-    Q_EMIT selected_changed();
-}
-
-void TimelineView::follow_cause() {
-    if (cause_.span == nullptr) return;
-    const Spot here = spot();
-    go(cause_);
-    before_.push_back(here);
-}
-
-void TimelineView::go_back() {
-    if (before_.empty() || !data_) return;
-    const Spot last = before_.back();
-    before_.pop_back();
-    if (last.row >= 0) return go(data_->find(last.row));
-    if (last.gap) go(Found{last.lane, last.gap->start_s, last.gap->end_s, -1});
 }
 
 }  // namespace skippipe

@@ -54,8 +54,8 @@ public:
     /// `compact`: low lanes without names' column detail, for the miniature under the canvas.
     explicit TimelineView(TimeZoom& zoom, bool compact = false, QWidget* parent = nullptr);
 
-    /// Shows `data` (null: nothing). Where it is of the same run as before (its key), selection, area and place stay;
-    /// else bookmarks go too.
+    /// Shows `data` (null: nothing). Where it is of the same run as before (its key), selection, area and place stay:
+    /// what is selected is found again in it. Else bookmarks go too.
     void set_data(std::shared_ptr<const TimelineData> data);
     const TimelineData* data() const { return data_.get(); }
     void set_empty_text(const QString& text);
@@ -91,8 +91,9 @@ public:
     double moment_in_sight() const;
     /// Marks the lanes of the selected nodes, and those of the selected links, which come into sight; spans of another
     /// microbatch or stage than the selected one are faint, and where only nodes are selected those of lanes that they
-    /// do not wait for in their iteration. What was selected here and is no part of that is no longer.
-    void set_marked(const Selection& selection);
+    /// do not wait for in their iteration. What was selected here and is no part of that is no longer. `ways`: the
+    /// lanes, by sender and receiver, whose transfers go over the selected links; all else is faint then.
+    void set_marked(const Selection& selection, std::vector<std::pair<int, int>> ways = {});
     /// Marks what was found in the overview; all else is faint then, whatever is selected.
     void set_found(std::shared_ptr<const FoundSpans> found);
     /// Selects the span of that row and brings it into sight; -1: nothing.
@@ -214,6 +215,10 @@ private:
     void hover(double x, double y);
     void show_tip(const Card& card, double x);
 
+    // timeline_selection.cpp
+    void begin_area();
+    void find_selection_again(const std::optional<LaneSpan>& before);
+    void hold_still();
     void show_around(double time);
     void bring_into_sight(double start_s, double end_s, int lane);
     void clear_selection();

@@ -46,7 +46,12 @@ public:
         const double share = end_ > begin_ ? (time - begin_) / (end_ - begin_) : 0.5;
         set(time - share * width, time + (1 - share) * width);
     }
-    void pan(double seconds) { set(begin_ + seconds, end_ + seconds); }
+    /// No further than where the run begins and ends.
+    void pan(double seconds) {
+        const double width = end_ - begin_;
+        const double begin = std::clamp(begin_ + seconds, std::min(begin_, 0.0), std::max(begin_, extent_ - width));
+        set(begin, begin + width);
+    }
     /// Brings the end into sight.
     void set_follows(bool on) {
         if (follows_ == on) return;

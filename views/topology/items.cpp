@@ -21,6 +21,8 @@ constexpr double thin_strength = 0.4, apart_share = 0.5, beneath_share = 0.35;
 constexpr double least_bridge = 24, least_gap = 8;
 constexpr double share_edge = 2;         // between a share and what it must not touch
 constexpr double marked_width = 2.5;     // pixels of a line that is selected or critical
+constexpr double chosen_width = 4;       // of one that is selected where traffic flows over the others
+constexpr double above_traffic = 1.45;   // of a depth: below what lies on nodes
 constexpr double least_marked_line = 8;  // pixels of a link below which nothing of it is seen that a share could be of
 constexpr double beside_line = 4;        // between a line and a share beside it
 constexpr double least_share_line = 64;  // pixels of a link on which its share leaves some of it to be seen
@@ -119,6 +121,11 @@ QRectF NodeItem::far_name_box(FarName side, double zoom) const {
     }
 }
 
+QRectF NodeItem::seen_name_box(double zoom) const {
+    if (zoom >= least_name_zoom) return name_box(zoom);
+    return far_name_ == FarName::none ? QRectF{} : far_name_box(far_name_, zoom).translated(pos());
+}
+
 void NodeItem::set_far_name(FarName side, double zoom) {
     const QRectF box = far_name_box(side, zoom);
     if (side == far_name_ && box == far_box_) return;
@@ -133,7 +140,7 @@ void NodeItem::paint_name(QPainter* painter) const {
     if (!close && far_name_ == FarName::none) return;
     painter->save();
     painter->setFont(small_font());
-    painter->setPen(left_out || down || !close ? theme().text_2 : theme().text);
+    painter->setPen(left_out || down ? theme().text_2 : theme().text);
     const double scale = close ? text_scale(painter) : far_box_.height() / label_.size().height();
     painter->translate(close ? QPointF(-label_.size().width() / 2 * scale, name_top(painter->worldTransform().m11()))
                              : far_box_.topLeft());
@@ -294,6 +301,8 @@ void LinkItem::follow_ends() {
 }
 
 void LinkItem::settle_depth() {
+    // Whatever a run's traffic draws over lines, the one that is asked about is seen.
+    if (isSelected() && beneath) return setZValue(above_traffic);
     const bool is_marked = isSelected() || hovered || critical || fault_level > 0 || fails;
     setZValue((joins_edges_ && !is_marked ? -3 : -1) -
               (apart ? 0.1 : 0));  // beneath those that lead to what is selected
@@ -325,13 +334,19 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
                           : critical         ? t.text
                           : hovered          ? t.text_2
                                              : calm;
-    QPen pen = screen_pen(*painter, colour,
-                          std::max(look.width, isSelected() || critical ? marked_width
-                                               : fault_level > 0        ? 2.0
-                                                                        : 0.0));
+    if (line_.isNull()) return;
+    const bool over_traffic = isSelected() && beneath;
+    const double wide = std::max(look.width, over_traffic               ? chosen_width
+                                             : isSelected() || critical ? marked_width
+                                             : fault_level > 0          ? 2.0
+                                                                        : 0.0);
+    if (over_traffic) {
+        painter->setPen(screen_pen(*painter, t.surface, wide + 3));
+        painter->drawLine(line_);
+    }
+    QPen pen = screen_pen(*painter, colour, wide);
     if (fault_level > 0) pen.setStyle(Qt::DashLine);
     painter->setPen(pen);
-    if (line_.isNull()) return;
     painter->drawLine(line_);
     if (!both_ways_ && line_.length() > 3 * node_radius) {
         painter->setBrush(colour);

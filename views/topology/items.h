@@ -57,6 +57,8 @@ public:
     void paint_share(QPainter* painter) const;
     void set_far_name(FarName side, double zoom);
     FarName far_name() const { return far_name_; }
+    /// Where its name is seen, in scene coordinates, where the canvas is magnified by `zoom`; nowhere: empty.
+    QRectF seen_name_box(double zoom) const;
 
     int stage = -1;
     bool left_out = false;         ///< a plan exists and does not use it
@@ -235,6 +237,12 @@ public:
         setZValue(covers ? above_nodes : below_nodes);
     }
     bool is_shown() const;
+    /// In a picture too small for names as they are elsewhere: their size, and where they stand, in scene coordinates;
+    /// an empty box: they have no room.
+    QSizeF far_size(double zoom) const;
+    void set_far_box(const QRectF& box);
+    /// Where they are seen, where the canvas is magnified by `zoom`; nowhere: empty.
+    QRectF seen_box(double zoom) const;
     /// Where the words are, in scene coordinates, at full size.
     QRectF words_box() const;
     /// The words and the ring beside them.
@@ -248,8 +256,10 @@ private:
     QRectF words(double scale) const;
     double scale(double zoom) const;
     RegionItem& region_;
+    void paint_far(QPainter& painter) const;
     bool below_ = false, has_handle_, has_room_ = true;
     int side_ = 0;
+    QRectF far_box_;
 };
 
 }  // namespace skippipe

@@ -112,10 +112,10 @@ void PathItem::lay_out(double zoom) {
     std::vector<Obstacle> all;
     for (const auto* item : scene()->items()) {
         if (item->type() == region_label_item)
-            all.push_back({{}, static_cast<const RegionLabel*>(item)->words_and_handle_box(zoom)});
+            all.push_back({{}, static_cast<const RegionLabel*>(item)->seen_box(zoom)});
         if (item->type() != node_item || !item->isVisible()) continue;
         const auto* node = static_cast<const NodeItem*>(item);
-        all.push_back({chip_box(node->pos(), node_radius), zoom >= least_name_zoom ? node->name_box(zoom) : QRectF()});
+        all.push_back({chip_box(node->pos(), node_radius), node->seen_name_box(zoom)});
     }
     const double radius = chip_radius(zoom);
     for (std::size_t i = 0; i + 1 < nodes_.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <QGraphicsScene>
 #include <QObject>
 #include <QPainter>
 
@@ -16,7 +17,8 @@ namespace {
 
 constexpr double least_width = 1.5, width_of_all = 6;
 constexpr double up_bend = 0.06, down_bend = 0.16;  ///< of the distance, each to the left of its own direction
-constexpr double head = 9, chip_room = 60;
+constexpr double head = 9;
+constexpr double least_slowest_zoom = 0.2, chip_room = 300;  ///< words are as large on the screen down to that zoom
 
 }  // namespace
 
@@ -115,18 +117,20 @@ void ReductionItem::paint_arrow(QPainter* painter, const Arrow& arrow) const {
     painter->drawPolygon(QPolygonF({arrow.tip, corner(0.45), corner(-0.45)}));
 }
 
-/// Its time on a ground of its own, in the middle of the arrow.
+/// Its time on a ground of its own, near the middle of the arrow, in the same size whatever the zoom.
 void ReductionItem::paint_slowest(QPainter* painter) const {
     const auto found =
         std::find_if(arrows_.begin(), arrows_.end(), [this](const Arrow& one) { return edges_[one.edge].slowest; });
     if (found == arrows_.end()) return;
-    const double scale = text_scale(painter);
+    const double zoom = painter->worldTransform().m11(), scale = 1 / std::clamp(zoom, least_slowest_zoom, 1.0);
+    const QString words = QObject::tr("slowest, %1").arg(duration(edges_[found->edge].edge.seconds));
+    QRectF box = QRectF(QFontMetrics(small_font()).boundingRect(words)).adjusted(-4, -2, 4, 2);
+    std::vector<QPointF> places;
+    for (const double share : {0.5, 0.4, 0.6, 0.3, 0.7}) places.push_back(found->curve.pointAtPercent(share));
     painter->save();
-    painter->translate(found->curve.pointAtPercent(0.5));
+    painter->translate(quietest_place(*scene(), places, box.size() * scale, zoom));
     painter->scale(scale, scale);
     painter->setFont(small_font());
-    const QString words = QObject::tr("slowest, %1").arg(duration(edges_[found->edge].edge.seconds));
-    QRectF box = QRectF(painter->fontMetrics().boundingRect(words)).adjusted(-4, -2, 4, 2);
     box.moveCenter({0, 0});
     painter->setPen(QPen(theme().warning, 1));
     painter->setBrush(theme().surface);

@@ -249,7 +249,7 @@ QRectF RegionLabel::band() const {
 QRectF RegionLabel::boundingRect() const {
     if (region_.is_folded()) return band();
     constexpr double magnified = 30;
-    return band().adjusted(-label_room, -magnified, label_room, 2 * magnified);
+    return band().adjusted(-label_room, -magnified, label_room, 2 * magnified) | far_box_;
 }
 
 /// The name's ground, as the canvas shows it where words are magnified by `scale`: below its region it gives way to the
@@ -300,7 +300,42 @@ bool RegionLabel::on_handle(QPointF scene_place, double zoom) const {
     return std::hypot(d.x(), d.y()) <= (handle_radius + 3) * (region_.is_folded() ? region_.pixel() : 1);
 }
 
+QSizeF RegionLabel::far_size(double zoom) const {
+    constexpr double aside = 2;
+    const QFontMetricsF metrics(small_font());
+    const QSizeF words(metrics.horizontalAdvance(QString::fromStdString(region_.id())) + 2 * aside, metrics.height());
+    return words * (double(size::tiny_text) / size::small_text / zoom);
+}
+
+void RegionLabel::set_far_box(const QRectF& box) {
+    if (box == far_box_) return;
+    prepareGeometryChange();
+    far_box_ = box;
+}
+
+QRectF RegionLabel::seen_box(double zoom) const {
+    if (zoom < least_name_zoom && !region_.is_folded()) return far_box_;
+    return is_shown() ? words_and_handle_box(zoom) : QRectF{};
+}
+
+void RegionLabel::paint_far(QPainter& painter) const {
+    const double scale = far_box_.height() / QFontMetricsF(small_font()).height();
+    painter.save();
+    painter.translate(far_box_.center());
+    painter.scale(scale, scale);
+    QRectF box({}, far_box_.size() / scale);
+    box.moveCenter({});
+    painter.setFont(small_font());
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(region_ground());
+    painter.drawRoundedRect(box, size::radius, size::radius);
+    painter.setPen(theme().text_2);
+    painter.drawText(box, Qt::AlignCenter, QString::fromStdString(region_.id()));
+    painter.restore();
+}
+
 void RegionLabel::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
+    if (!is_close(painter) && !region_.is_folded() && !far_box_.isEmpty()) return paint_far(*painter);
     if (!is_shown() || (!is_close(painter) && !region_.is_folded())) return;
     const Theme& t = theme();
     const QColor ground = mix(t.surface, t.text_2, t.dark ? 0.16 : 0.1);

@@ -98,6 +98,7 @@ void TopologyScene::rebuild() {
     link_from_ = link_to_ = nullptr;
     hovered_ = nullptr;
     hovered_region_ = nullptr;
+    hovered_node_ = nullptr;
     shown_ = document_.experiment().topology;
     const Topology& t = shown_;
     bandwidths_ = bandwidths_of(t.links);
@@ -295,6 +296,7 @@ void TopologyScene::mark_down() {
         const LinkKey &key = link->key(), back{key.to, key.from};
         link->down = is_down(key.from) || is_down(key.to) || cut_.contains(key) || cut_.contains(back);
     }
+    place_far_names();
     update();
 }
 

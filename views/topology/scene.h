@@ -66,7 +66,7 @@ public:
     /// The region whose area or name is there; null: none.
     RegionItem* region_at(QPointF place) const;
     /// The mouse is elsewhere: nothing is under it.
-    void end_hover() { set_hovered(nullptr, nullptr); }
+    void end_hover() { set_hovered(nullptr, nullptr, nullptr); }
     /// Round all nodes and regions.
     QRectF things_box() const;
     /// The way of the selected microbatch.
@@ -146,13 +146,15 @@ private:
     void show_link_words();
     void mark_critical();
     void hover(QPointF place);
-    void set_hovered(LinkItem* under, RegionItem* folded);
+    void set_hovered(LinkItem* under, RegionItem* folded, NodeItem* node);
     void begin_drag(QGraphicsItem* grabbed, QPointF place);
     void drag_nodes(QPointF to, bool snap);
     void end_drag();
     void mark_down();
     void show_folded();
     void place_far_names();
+    void place_far_regions(std::vector<QRectF>& taken);
+    bool is_asked_for(const NodeItem& node) const;
 
     Document& document_;
     SelectionModel& selection_;
@@ -183,6 +185,7 @@ private:
     CriticalThings critical_;
     LinkItem* hovered_ = nullptr;
     RegionItem* hovered_region_ = nullptr;  ///< folded, its name in sight
+    NodeItem* hovered_node_ = nullptr;      ///< of a small picture, its name in sight
     QGraphicsLineItem* new_link_ = nullptr;
     QGraphicsItem* link_from_ = nullptr;  ///< a node or a region
     QGraphicsItem* link_to_ = nullptr;

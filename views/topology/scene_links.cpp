@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Links of the canvas: drawn from nodes and regions with the mouse, and what they say.
 #include <cmath>
+#include <utility>
 
 #include <QGraphicsView>
 
@@ -136,18 +137,23 @@ void TopologyScene::link_new_node(QGraphicsItem* from, RegionItem* into, QPointF
 void TopologyScene::hover(QPointF place) {
     LinkItem* under = nullptr;
     RegionItem* folded = nullptr;
+    NodeItem* node = nullptr;
     for (auto* item : items(place)) {
-        if (item->type() == node_item) break;
+        if (item->type() == node_item) {
+            node = static_cast<NodeItem*>(item);
+            break;
+        }
         if (item->type() == region_item && static_cast<RegionItem*>(item)->is_folded())
             folded = static_cast<RegionItem*>(item);
         if (item->type() != link_item) continue;
         under = static_cast<LinkItem*>(item);
         break;
     }
-    set_hovered(under, folded);
+    set_hovered(under, folded, node);
 }
 
-void TopologyScene::set_hovered(LinkItem* under, RegionItem* folded) {
+void TopologyScene::set_hovered(LinkItem* under, RegionItem* folded, NodeItem* node) {
+    if (std::exchange(hovered_node_, node) != node) place_far_names();
     if (folded != hovered_region_) {
         for (auto* region : {hovered_region_, folded})
             if (region != nullptr) region->hovered = region == folded, region->label->update();

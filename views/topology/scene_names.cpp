@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where names stand: of regions, and of nodes in a picture that is too small for all of them.
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "views/theme/theme.h"
@@ -67,30 +69,84 @@ void TopologyScene::place_labels() {
     }
 }
 
+/// Whoever looks wants to know its name: of what is selected, lost or under the mouse.
+bool TopologyScene::is_asked_for(const NodeItem& node) const {
+    return node.isSelected() || node.down || &node == hovered_node_;
+}
+
+namespace {
+
+double overlap(const std::vector<QRectF>& taken, const QRectF& box) {
+    double area = 0;
+    for (const auto& other : taken) area += area_of(other & box);
+    return area;
+}
+
+/// The first of these boxes that touches nothing; where all do, the least covered one if `anyway`, else none.
+std::optional<std::size_t> free_box(const std::vector<QRectF>& taken, const std::vector<QRectF>& boxes, double edge,
+                                    bool anyway) {
+    std::optional<std::size_t> best;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        const double covered = overlap(taken, boxes[i].adjusted(-edge, 0, edge, 0));
+        if (covered == 0) return i;
+        if (anyway && covered < least) best = i, least = covered;
+    }
+    return best;
+}
+
+}  // namespace
+
+/// First whoever is asked for, whatever it covers; then regions, which say where all others are; then nodes.
 void TopologyScene::place_far_names() {
     if (editable_) return;  // folded regions have names there
-    const bool has_names = zoom_ >= least_named_zoom && zoom_ < least_name_zoom && nodes_.size() <= most_named;
+    const bool is_small = zoom_ >= least_named_zoom && zoom_ < least_name_zoom;
     std::vector<QRectF> taken;
-    std::vector<NodeItem*> waiting;
+    std::vector<NodeItem*> asked, others;
     for (auto& [id, item] : nodes_) {
         item->set_far_name({}, zoom_);
         const QPointF at = item->seen_at();
-        const double reach = node_radius + far_ring / zoom_;
+        const double reach = node_radius + (far_ring - name_edge) / zoom_;  // names beside it touch its ring
         taken.emplace_back(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach);
-        if (has_names && item->isVisible()) waiting.push_back(item);
+        if (!is_small || !item->isVisible()) continue;
+        if (is_asked_for(*item) && asked.size() < most_named)
+            asked.push_back(item);
+        else if (nodes_.size() <= most_named)
+            others.push_back(item);
     }
-    std::stable_partition(waiting.begin(), waiting.end(), [](const NodeItem* one) { return one->isSelected(); });
-    const double edge = name_edge / zoom_;
-    for (auto* item : waiting)
-        for (const auto side : {FarName::below, FarName::above, FarName::right, FarName::left}) {
-            const QRectF box = item->far_name_box(side, zoom_).translated(item->pos());
-            const QRectF kept = box.adjusted(-edge, 0, edge, 0);
-            if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(kept); }))
-                continue;
-            taken.push_back(box);
-            item->set_far_name(side, zoom_);
-            break;
-        }
+    const auto name = [&](NodeItem& item, bool anyway) {
+        constexpr FarName sides[] = {FarName::below, FarName::above, FarName::right, FarName::left};
+        std::vector<QRectF> boxes;
+        boxes.reserve(std::size(sides));
+        for (const auto side : sides) boxes.push_back(item.far_name_box(side, zoom_).translated(item.pos()));
+        const auto free = free_box(taken, boxes, name_edge / zoom_, anyway);
+        if (!free) return;
+        item.set_far_name(sides[*free], zoom_);
+        taken.push_back(boxes[*free]);
+    };
+    for (auto* item : asked) name(*item, true);
+    place_far_regions(taken);
+    for (auto* item : others) name(*item, false);
+}
+
+/// Above their area or below it, into its margin, or beside it.
+void TopologyScene::place_far_regions(std::vector<QRectF>& taken) {
+    const bool is_small = zoom_ >= least_named_zoom && zoom_ < least_name_zoom;
+    for (auto& [id, item] : regions_) {
+        item->label->set_far_box({});
+        if (!is_small || item->is_folded() || item->nodes.empty() || regions_.size() > most_named) continue;
+        const QSizeF size = item->label->far_size(zoom_);
+        const QRectF area = item->sceneBoundingRect();
+        const double into = std::min(size.height(), region_margin - node_radius) / 2,
+                     left = area.center().x() - size.width() / 2, middle = area.center().y() - size.height() / 2;
+        const auto box = [&](double x, double y) { return QRectF({x, y}, size); };
+        const std::vector<QRectF> boxes{box(left, area.top() - size.height() + into), box(left, area.bottom() - into),
+                                        box(area.right(), middle), box(area.left() - size.width(), middle)};
+        const auto free = free_box(taken, boxes, name_edge / zoom_, false);
+        if (!free) continue;
+        item->label->set_far_box(boxes[*free]);
+        taken.push_back(boxes[*free]);
+    }
 }
 
 }  // namespace skippipe

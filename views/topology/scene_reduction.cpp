@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // How the selected stage sums its gradient: arrows between its nodes, and a sentence.
 #include <algorithm>
+#include <utility>
 
 #include "views/theme/numbers.h"
 #include "views/topology/scene.h"
@@ -35,7 +36,9 @@ void TopologyScene::place_traffic() {
     std::vector<NodeItem*> items;
     if (!selection_.now().stage && (!selection_.now().microbatch || !drawn.parcels.empty()))
         for (const auto& name : drawn.names) items.push_back(node(name));
-    for (auto* link : links_) link->beneath = !items.empty();
+    for (auto* link : links_) {
+        if (std::exchange(link->beneath, !items.empty()) != link->beneath) link->settle_depth();
+    }
     const bool was_empty = traffic_->is_empty();
     traffic_->set_traffic(items.empty() ? Traffic{} : std::move(drawn), items);
     if (was_empty != traffic_->is_empty()) show_link_words();

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include <QGraphicsScene>
 #include <QObject>
 #include <QPainter>
 
@@ -30,6 +31,29 @@ constexpr double own_tone = 0.6, other_tone = 0.08;  ///< of a selected node's l
 constexpr double carrying_tone = 0.5;                ///< of a line that carries something now, at least
 constexpr double trace_tone = 0.14, trace_width = 1, seen_share = 0.6;  ///< lines less busy, of the busiest: traces
 constexpr double reach_px = 8;                                          ///< of the mouse
+
+constexpr qsizetype most_links = 64;  ///< that are selected: of more none stands out
+
+/// Those that are selected.
+std::vector<const LinkItem*> selected_links(const QGraphicsScene* scene) {
+    std::vector<const LinkItem*> links;
+    const auto items = scene != nullptr ? scene->selectedItems() : QList<QGraphicsItem*>{};
+    if (items.size() > most_links) return links;
+    for (const auto* item : items)
+        if (item->type() == link_item) links.push_back(static_cast<const LinkItem*>(item));
+    return links;
+}
+
+/// What goes from one node to the other goes over one of these links: between them, or between their regions.
+bool goes_over(const std::vector<const LinkItem*>& links, const NodeItem& from, const NodeItem& to) {
+    const auto joins = [](const LinkItem* link, const QGraphicsItem* a, const QGraphicsItem* b) {
+        return a != nullptr && b != nullptr &&
+               ((link->from() == a && link->to() == b) || (link->from() == b && link->to() == a));
+    };
+    return std::any_of(links.begin(), links.end(), [&](const LinkItem* link) {
+        return joins(link, &from, &to) || joins(link, from.region, to.region);
+    });
+}
 
 }  // namespace
 
@@ -162,7 +186,8 @@ std::vector<TrafficItem::Stroke> TrafficItem::strokes() const {
     std::set<std::pair<int, int>> carrying;
     for (const auto& parcel : traffic_.parcels) carrying.insert({parcel.from, parcel.to});
     const auto is_selected = [](const NodeItem* one) { return one != nullptr && one->isSelected(); };
-    const bool some = std::any_of(nodes_.begin(), nodes_.end(), is_selected);
+    const auto links = selected_links(scene());
+    const bool some = !links.empty() || std::any_of(nodes_.begin(), nodes_.end(), is_selected);
     std::vector<Stroke> all;
     for (const auto& line : traffic_.lines) {
         Stroke one{.line = way(line.from, line.to),
@@ -170,8 +195,10 @@ std::vector<TrafficItem::Stroke> TrafficItem::strokes() const {
                    .tone = palest + (1 - palest) * std::clamp(line.busy, 0.0, 1.0)};
         if (one.line.isNull()) continue;
         if (some)
-            one.tone =
-                is_selected(node(line.from)) || is_selected(node(line.to)) ? std::max(one.tone, own_tone) : other_tone;
+            one.tone = is_selected(node(line.from)) || is_selected(node(line.to)) ||
+                               goes_over(links, *node(line.from), *node(line.to))
+                           ? std::max(one.tone, own_tone)
+                           : other_tone;
         else if (carrying.contains({line.from, line.to}))
             one.tone = std::max(one.tone, carrying_tone);
         else if (line.busy < seen_share * busiest)
@@ -243,14 +270,21 @@ std::vector<TrafficItem::DrawnParcel> TrafficItem::drawn_parcels(double zoom) co
         if (one != nullptr && one->isVisible()) {
             const double round = node_radius * zoom;
             taken.push_back(QRectF(one->seen_at() * zoom, QSizeF()).adjusted(-round, -round, round, round));
+            const QRectF name = one->seen_name_box(zoom);
+            taken.emplace_back(name.topLeft() * zoom, name.size() * zoom);
+            if (one->region == nullptr || one->region->nodes.front() != one || one->region->label == nullptr) continue;
+            const QRectF region = one->region->label->seen_box(zoom);
+            taken.emplace_back(region.topLeft() * zoom, region.size() * zoom);
         }
     for (auto& one : drawn) {
         const QString words = one.words();
         if (words.isEmpty()) continue;
         const QSizeF size(metrics.horizontalAdvance(words) + 4, metrics.height());
-        const double high = one.at.y() - size.height() / 2;
-        for (const double left : {one.at.x() + reach, one.at.x() - reach - size.width()}) {
-            const QRectF box(QPointF(left, high), size);
+        const double high = one.at.y() - size.height() / 2, middle = one.at.x() - size.width() / 2;
+        for (const QPointF corner :
+             {QPointF(one.at.x() + reach, high), QPointF(one.at.x() - reach - size.width(), high),
+              QPointF(middle, one.at.y() - reach - size.height()), QPointF(middle, one.at.y() + reach)}) {
+            const QRectF box(corner, size);
             if (std::any_of(taken.begin(), taken.end(), [&](const QRectF& other) { return other.intersects(box); }))
                 continue;
             one.number = box;

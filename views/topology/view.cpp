@@ -63,7 +63,8 @@ TopologyView::TopologyView(Document& document, SelectionModel& selection, bool e
     if (!editable)
         connect(&selection, &SelectionModel::changed, this, [this] {
             // From way to way, and back to everything; who zoomed or moved looks at something else.
-            if (!user_moved_ && !fitted_size_.isEmpty() && (shows_way_ || !scene_.way_box().isEmpty())) fit_way();
+            if (user_moved_ || fitted_size_.isEmpty() || sees_way_well()) return;
+            if (shows_way_ || !scene_.way_box().isEmpty()) fit_way();
         });
     connect(&scene_, &TopologyScene::drag_changed, this, &TopologyView::begin_or_end_drag);
     connect(&scene_, &TopologyScene::links_stepped, this, [this] {
@@ -94,6 +95,14 @@ TopologyView::~TopologyView() { layouts_.waitForDone(); }
 void TopologyView::scrollContentsBy(int dx, int dy) {
     QGraphicsView::scrollContentsBy(dx, dy);
     if (map_ != nullptr) map_->follow();
+}
+
+/// It is in sight already, and would not be much larger by itself: the map stays where it is.
+bool TopologyView::sees_way_well() const {
+    constexpr double worth_moving = 1.5;
+    const QRectF box = scene_.way_box();
+    return !box.isEmpty() && mapToScene(free_rect()).boundingRect().contains(box) &&
+           zoom_for(box, least_way) < worth_moving * transform().m11();
 }
 
 void TopologyView::fit_way() {

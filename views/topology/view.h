@@ -132,6 +132,7 @@ private:
     QRect free_rect() const;
     void center_in_free(QPointF middle);
     bool sees_all() const;
+    bool sees_way_well() const;
     void lay_out(const QString& what, const std::vector<Point>& places, bool on_map);
     void take_layout(const Topology& of, const std::vector<Point>& places);
     void add_node_at(QPointF place);

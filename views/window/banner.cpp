@@ -62,12 +62,17 @@ void Banner::place() {
 
 void Banner::show_message(const QString& text, const std::vector<Action>& actions) {
     if (const auto gone = std::exchange(gone_, {})) gone();
-    show_text(text, actions, false);
+    show_text(text, actions, Tone::attention);
+}
+
+void Banner::alarm(const QString& text, const std::vector<Action>& actions) {
+    if (const auto gone = std::exchange(gone_, {})) gone();
+    show_text(text, actions, Tone::failure);
 }
 
 void Banner::tell(const QString& text, const std::vector<Action>& actions, std::function<void()> gone) {
     if (const auto before = std::exchange(gone_, std::move(gone))) before();
-    show_text(text, actions, true);
+    show_text(text, actions, Tone::calm);
 }
 
 void Banner::dismiss() {
@@ -75,9 +80,11 @@ void Banner::dismiss() {
     if (const auto gone = std::exchange(gone_, {})) gone();
 }
 
-void Banner::show_text(const QString& text, const std::vector<Action>& actions, bool is_calm) {
-    if (property("calm").toBool() != is_calm) {
+void Banner::show_text(const QString& text, const std::vector<Action>& actions, Tone tone) {
+    const bool is_calm = tone == Tone::calm, is_failure = tone == Tone::failure;
+    if (property("calm").toBool() != is_calm || property("failure").toBool() != is_failure) {
         setProperty("calm", is_calm);
+        setProperty("failure", is_failure);
         style()->polish(this);
     }
     text_->setText(text);

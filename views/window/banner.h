@@ -23,6 +23,8 @@ public:
 
     /// Shows what needs attention; every action also closes it. There is always a `Dismiss`.
     void show_message(const QString& text, const std::vector<Action>& actions = {});
+    /// The same of what failed, in the colour of failures.
+    void alarm(const QString& text, const std::vector<Action>& actions);
     /// Tells what was done as asked for, in no alarming colour. `gone`: run once the message is dismissed or another
     /// takes its place, after an action.
     void tell(const QString& text, const std::vector<Action>& actions = {}, std::function<void()> gone = {});
@@ -33,8 +35,10 @@ protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    enum class Tone { calm, attention, failure };
+
     void place();
-    void show_text(const QString& text, const std::vector<Action>& actions, bool is_calm);
+    void show_text(const QString& text, const std::vector<Action>& actions, Tone tone);
 
     QWidget* bar_ = nullptr;
     std::function<void()> gone_;

@@ -147,6 +147,12 @@ void KeySheet::put_row(int place, const Row& row) {
     }
 }
 
+void KeySheet::go_to(const QString& where) {
+    for (int row = 0; row < table_->rowCount(); ++row)
+        if (shown_[static_cast<std::size_t>(row)].where == where)
+            return table_->scrollToItem(table_->item(row, 0), QAbstractItemView::PositionAtTop);
+}
+
 /// Rows that have each of the words typed, in any column; of each place the first that is shown is headed by it.
 void KeySheet::show_found(const QString& typed) {
     const QStringList words = typed.split(' ', Qt::SkipEmptyParts);

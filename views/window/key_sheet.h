@@ -18,6 +18,8 @@ public:
     explicit KeySheet(KeyBindings& bindings, QWidget* parent = nullptr);
     /// A row of keys that a view handles itself, above the actions of its place.
     void add_fixed(const QString& where, const QString& what, const QString& keys);
+    /// Brings the section of that place into sight, if there is one.
+    void go_to(const QString& where);
     QTableWidget& table() { return *table_; }
     const QLabel& told() const { return *told_; }
 

@@ -45,6 +45,22 @@ QString pairs_words(const LinkUse& use, const TimelineData& data) {
 
 }  // namespace
 
+std::vector<std::pair<int, int>> ways_over(const std::set<LinkKey>& links, const Topology& topology,
+                                           const Problem& problem) {
+    std::set<int> lines;
+    for (const auto& link : topology.links)
+        if (links.contains({link.from, link.to}))
+            for (const auto& way : LinkUse(link, problem).ways)
+                if (way.line != no_line) lines.insert(way.line);
+    std::vector<std::pair<int, int>> ways;
+    if (lines.empty()) return ways;
+    for (int from = 0; from < problem.nodes(); ++from)
+        for (int to = 0; to < problem.nodes(); ++to)
+            if (from != to && lines.contains(problem.hop(NodeIndex(from), NodeIndex(to)).line))
+                ways.emplace_back(from, to);
+    return ways;
+}
+
 Details link_details(const Link& link, const Problem& problem, const IterationTime& one, const TimelineData& data) {
     Details details{.title = link_name(link), .rows = {iteration_row(one.iteration)}};
     details.rows.push_back({QObject::tr("Line"), link_words(link)});

@@ -151,6 +151,7 @@ private:
     void follow_runs();
     void follow_subject();
     void tell_changes();
+    void tell_bad_end(const QString& words, RunId run);
     void note(const QString& words, const RunInfo& run);
     void make_stop_menu(QMenu& run);
     void set_stop_rules(const QStringList& names);

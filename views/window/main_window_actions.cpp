@@ -260,6 +260,7 @@ void MainWindow::show_cheat_sheet() {
     sheet->setAttribute(Qt::WA_DeleteOnClose);
     for (const auto& gesture : ViewKeys::gestures()) sheet->add_fixed(tr(gesture.where), tr(gesture.what), gesture.by);
     sheet->show();
+    if (pages_->currentIndex() == watch) sheet->go_to(tr("Timeline"));
 }
 
 void MainWindow::gather_keys() {

@@ -32,9 +32,9 @@ void MainWindow::tell_changes() {
         if (now.state != RunState::running && banner_->text() == begun_words(now.id)) banner_->dismiss();
         if (ended) {
             const bool badly = now.state == RunState::died || now.state == RunState::failed;
-            const QString words = tr("Run %1 %2").arg(now.id).arg(state_words(now).toLower()) +
-                                  (badly ? ": " + QString::fromStdString(now.error) : QString{});
-            if (badly) banner_->show_message(words);
+            const QString words =
+                badly ? bad_end_words(now) : tr("Run %1 %2").arg(now.id).arg(state_words(now).toLower());
+            if (badly) tell_bad_end(words, now.id);
             note(words, now);
         }
         if (!now.silent) {
@@ -55,6 +55,21 @@ void MainWindow::tell_changes() {
             note(words, now);
         }
     }
+}
+
+/// With the ways to what it left: the run where it is not in sight, and its log.
+void MainWindow::tell_bad_end(const QString& words, RunId run) {
+    std::vector<Banner::Action> ways;
+    const auto show = [this, run] {
+        watch_->show_run(run);
+        show_workspace(watch);
+    };
+    if (pages_->currentIndex() != watch || watch_->run() != run) ways.push_back({tr("Show run"), show});
+    ways.push_back({tr("Open its log"), [this, show] {
+                        show();
+                        watch_->show_log();
+                    }});
+    banner_->alarm(words, ways);
 }
 
 /// Whoever looks at the window sees it there; others hear of it from their desktop.

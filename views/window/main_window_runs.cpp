@@ -332,6 +332,7 @@ void MainWindow::launch() {
 void MainWindow::show_begun(RunId run) {
     const bool waits = std::exchange(acts_before_run_, std::nullopt).value_or(input_.acts()) == input_.acts();
     watch_->show_run(run);
+    watch_->show_selection();
     design_->canvas().end_first_steps();
     if (waits) return show_workspace(watch);
     if (pages_->currentIndex() != watch)

@@ -9,12 +9,10 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
-#include <QTabBar>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "views/theme/beside_tabs.h"
 #include "views/theme/brief_combo.h"
 #include "views/theme/elided_label.h"
 #include "views/theme/theme.h"
@@ -139,12 +137,17 @@ WatchPage::WatchPage(RunFeed& feed, SelectionModel& selection, QWidget* parent)
     connect(&tell_later_, &QTimer::timeout, this, &WatchPage::tell_iteration);
     connect(&network_document_, &Document::replacing, &network_selection_, &SelectionModel::clear);
     connect(timeline_, &TimelineView::selected_changed, this, [this] {
+        hold_selected();
         share_selection();
         show_selected();
+        show_idle();
         show_differences();
         show_moment();
     });
-    connect(timeline_, &TimelineView::area_dragged, this, &WatchPage::show_selected);
+    connect(timeline_, &TimelineView::area_dragged, this, [this] {
+        show_selected();
+        show_idle();
+    });
     connect(timeline_, &TimelineView::moment_moved, this, [this](double seconds) {
         replay_->play(false);
         replay_->set_moment(seconds);
@@ -219,56 +222,6 @@ void WatchPage::showEvent(QShowEvent* event) {
     QWidget::showEvent(event);
     QMetaObject::invokeMethod(this, &WatchPage::fit_panes, Qt::QueuedConnection);
     follow_newest();  // what came meanwhile
-}
-
-/// Why nodes idle: by cause of what is selected, and of all stages and nodes beside each other.
-QWidget* WatchPage::idle_tabs() {
-    auto* tabs = idle_tabs_ = new QTabWidget;
-    tabs->setDocumentMode(true);
-    tabs->setObjectName("idle_tabs");
-    tabs->addTab(idle_, tr("Causes"));
-    by_stage_->findChild<QTableWidget*>()->setObjectName("idle_by_stage");
-    tabs->addTab(by_stage_, tr("By stage"));
-    tabs->addTab(by_node_, tr("By node"));
-    tabs->setTabVisible(tabs->addTab(devices_, tr("Devices")), false);
-    scope_->setObjectName("idle_scope");
-    scope_->setAccessibleName(tr("Idle times of"));
-    scope_->setToolTip(tr("Idle times of the whole run, or of what the timeline has in sight"));
-    scope_->setPopupMode(QToolButton::InstantPopup);
-    scope_->setMenu(new QMenu(scope_));
-    auto* scopes = new QActionGroup(scope_);
-    for (const auto& [words, of_sight] : {std::pair{tr("Whole run"), false}, {tr("In sight"), true}}) {
-        auto* action = scope_->menu()->addAction(words);
-        action->setCheckable(true);
-        scopes->addAction(action);
-        connect(action, &QAction::toggled, this, [this, words = words, of_sight = of_sight](bool on) {
-            if (!on) return;
-            of_sight_ = of_sight;
-            scope_->setText(words);
-            show_idle();
-            show_splits();
-        });
-        action->setChecked(!of_sight);
-    }
-    tabs->setCornerWidget(scope_);
-    tabs->tabBar()->setStyleSheet("QTabBar::tab{padding:5px 8px 4px 8px;}");  // whole beside it at 1024 pixels
-    constexpr int both = 2 * 420;   // each as wide as in a window of 1280 pixels
-    constexpr int both_rows = 640;  ///< pixels: causes and below them stages, none of them scrolled
-    auto* parts = new BesideTabs(*tabs, *by_node_, BesideTabs::Side::right, both);
-    parts->insertWidget(0, new BesideTabs(*tabs, *by_stage_, BesideTabs::Side::below, both_rows));
-    connect(&zoom_, &TimeZoom::changed, this, [this] {
-        if (!is_of_sight()) return;
-        show_idle();
-        show_splits();
-    });
-    connect(helps_, &HelpDesk::answered, this, &WatchPage::show_selected);
-    connect(by_stage_, &SplitTable::chosen, this,
-            [this](int stage) { selection_.select(stage < 0 ? Selection{} : Selection{.stage = stage}); });
-    connect(by_node_, &SplitTable::chosen, this, [this](int node) {
-        if (node < 0 || !shown_) return selection_.clear();
-        selection_.select({.nodes = {shown_->lanes->lanes()[static_cast<std::size_t>(node)].name}});
-    });
-    return parts;
 }
 
 QWidget* WatchPage::timeline_bar() {
@@ -381,6 +334,7 @@ QToolButton* WatchPage::lanes_button() {
     find->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     find->setProperty("group", tr("Timeline"));
     addAction(find);
+    stay_open(*menu);
     button->setMenu(menu);
     return button;
 }
@@ -435,6 +389,7 @@ QWidget* WatchPage::details() {
     connect(span_view_, &QTableView::clicked, this, [this](const QModelIndex& index) {
         if (const auto* span = spans_->span(index.row())) {
             timeline_->select_row(span->row);
+            hold_selected();
             show_selected();
         } else if (const auto* wait = spans_->gap(index.row())) {
             timeline_->go(Found{.lane = spans_->lane(), .start_s = wait->start_s, .end_s = wait->end_s});

@@ -71,6 +71,8 @@ public:
     /// Property of panes that are as large as what they show, until somebody draws their edge.
     RunLog& log() { return *log_; }
     void show_log();
+    /// What is selected, in front of the log and whatever else stands beside it.
+    void show_selection() { details_->setCurrentIndex(0); }
     /// Selects the longest transfer of a reduction in sight; where there is none there, of the run.
     void show_longest_reduction();
     /// When nodes were lost, one loss after the other, and what happened.
@@ -144,7 +146,10 @@ private:
     void follow_stages();
     void show_events(double at_s);
     void follow_replay();
+    void hold_selected();
     void show_idle();
+    void show_area_idle(const TimelineArea& area);
+    void find_waits(IdleCause cause);
     void show_splits();
     void mark_splits();
     void show_drawn_causes();

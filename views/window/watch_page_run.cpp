@@ -21,6 +21,15 @@ QString new_plan_words(const RunData& run) {
                                     : WatchPage::tr(", new plan since %1").arg(run.plan_changes.back().iteration + 1);
 }
 
+/// How far a run is; of one that is over how far it came: whichever iteration is in sight, it is no part of that.
+QString iterations_words(const RunInfo& run) {
+    if (run.state == RunState::running)
+        return WatchPage::tr("Iteration %1 of %2").arg(run.iterations_done).arg(run.iterations);
+    return run.iterations_done == run.iterations
+               ? WatchPage::tr("%1 iterations").arg(run.iterations)
+               : WatchPage::tr("%1 of %2 iterations").arg(run.iterations_done).arg(run.iterations);
+}
+
 constexpr int roomy_timeline = 1300;  ///< pixels; in a narrower one spans of two iterations have no room for numbers
 constexpr int most_whole_iterations = 8;  ///< of a run that is over, that are seen at first
 
@@ -44,6 +53,8 @@ void WatchPage::show_run(RunId run) {
     replay_->play(false);
     replay_->keep_event_room(false);
     replay_->go_to_end();
+    by_node_->go_to_top();
+    by_stage_->go_to_top();
     if (run > 0) feed_.watch(run);
     timeline_->set_empty_text(tr("Spans appear with the first iteration"));
     log_->show_run(run);
@@ -82,8 +93,7 @@ void WatchPage::refresh() {
         return;
     }
     if (network_of_ != run_) show_network(*data);
-    QString words =
-        tr("Iteration %1 of %2").arg(data->info.iterations_done).arg(data->info.iterations) + new_plan_words(*data);
+    QString words = iterations_words(data->info) + new_plan_words(*data);
     if (data->kept_iterations < data->info.iterations_done)
         words += tr(", spans of %1 of them kept").arg(data->kept_iterations);
     if (feed_.is_loading())
@@ -212,28 +222,32 @@ void WatchPage::show_network(const RunData& run) {
 
 namespace {
 
-/// The node that was down at some time, where it was the only one.
-QString only_down(const TimelineData& data) {
+/// The nodes that were down at some time; where the lanes know of fewer losses than there were, of none.
+QStringList nodes_down(const TimelineData& data, int losses) {
     QStringList names;
+    int outages = 0;
     for (std::size_t lane = 0; lane < data.lanes().size(); ++lane) {
         bool was = false;
-        data.visit_outages(static_cast<int>(lane), 0, data.extent_s(), [&](const Outage&) { was = true; });
+        data.visit_outages(static_cast<int>(lane), 0, data.extent_s(), [&](const Outage&) {
+            was = true;
+            ++outages;
+        });
         if (was) names << QString::fromStdString(data.lanes()[lane].name);
     }
-    return names.size() == 1 ? names.front() : QString();
+    return outages < losses ? QStringList{} : names;
 }
 
 /// What losses cost is no part of an iteration's plan: "Iteration 3 took 32.3 s longer than usual: n6 was lost".
 QString disturbance_words(const LossAccount& account, const QString& name, const TimelineData& data) {
     if (account.iterations == 0 || !account.cost_time()) return {};
     const QString cost = duration(account.lost_s);
+    const QString who = name.isEmpty() ? QObject::tr("nodes were lost") : QObject::tr("%1 was lost").arg(name);
     if (account.iterations > 1)
-        return QObject::tr("%1 iterations in which nodes were lost took %2 longer than usual, together")
-            .arg(account.iterations)
-            .arg(cost);
+        return QObject::tr("%1 iterations in which %2 took %3 longer than usual, together")
+            .arg(QString::number(account.iterations), who, cost);
     const QString words =
         QObject::tr("Iteration %1 took %2 longer than usual: ").arg(data.losses().front().iteration + 1).arg(cost);
-    return words + (name.isEmpty() ? QObject::tr("nodes were lost") : QObject::tr("%1 was lost").arg(name));
+    return words + who;
 }
 
 }  // namespace
@@ -243,10 +257,11 @@ void WatchPage::show_failures() {
                              ? account_losses(shown_->metrics, shown_->info.predicted_iteration_s)
                              : LossAccount{};
     failures_->show_events(run_, shown_ ? shown_->events : std::vector<RunEvent>{});
-    failures_->show_account(account, shown_ ? clock_of({shown_.get()}) : RunClock::network);
-    const QString name = account.nodes == 1 ? only_down(*shown_->lanes) : QString();  // of the only one
+    const auto nodes = account.nodes > 0 ? nodes_down(*shown_->lanes, account.nodes) : QStringList{};
+    failures_->show_account(account, nodes, shown_ ? clock_of({shown_.get()}) : RunClock::network);
+    const QString name = nodes.size() == 1 ? nodes.front() : QString();
     differences_->set_disturbances(shown_ ? disturbance_words(account, name, *shown_->lanes) : QString());
-    loss_key_->show_losses(account, name);
+    loss_key_->show_losses(account, nodes);
     details_->setTabVisible(details_->indexOf(failures_), account.nodes > 0 || (shown_ && !shown_->events.empty()));
 }
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What is selected or in sight of the run that is shown, in words, causes and on the network.
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <QEvent>
 
-#include "core/analysis/device_use.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
-#include "views/timeline/legend.h"
 #include "views/timeline/span_view.h"
 #include "views/topology/link_words.h"
 #include "views/window/link_details.h"
@@ -44,90 +41,6 @@ const IterationTime* WatchPage::chosen_iteration() const {
     return iteration_at(iterations, shown_time());
 }
 
-bool WatchPage::is_of_sight() const { return of_sight_ && shown_ && shown_->problem; }
-
-/// Of all iterations that were explained, or of what is in sight: sums of the lanes there.
-std::vector<IdleSplit> WatchPage::node_splits() const {
-    if (!is_of_sight()) return split_nodes(shown_->node_idle_s, shown_->node_busy_s);
-    std::vector<IdleSplit> splits;
-    for (int lane = 0; lane < static_cast<int>(shown_->lanes->lanes().size()); ++lane) {
-        const auto sum = shown_->lanes->statistics(lane, lane, std::max(zoom_.begin(), 0.0),
-                                                   std::min(zoom_.end(), shown_->lanes->extent_s()));
-        splits.push_back({sum.busy_s, sum.idle_s});
-    }
-    return splits;
-}
-
-void WatchPage::show_splits() {
-    std::vector<SplitTable::Row> nodes, stages;
-    if (shown_ && shown_->problem) {
-        const auto splits = node_splits();
-        std::vector<int> stage_of;
-        for (std::size_t lane = 0; lane < shown_->lanes->lanes().size() && lane < splits.size(); ++lane) {
-            stage_of.push_back(shown_->lanes->lanes()[lane].stage);
-            nodes.push_back({QString::fromStdString(shown_->lanes->lanes()[lane].name), splits[lane]});
-        }
-        const auto by_stage = split_stages(splits, stage_of);
-        for (std::size_t stage = 0; stage < by_stage.size(); ++stage)
-            stages.push_back({tr("Stage %1").arg(stage), by_stage[stage]});
-    }
-    by_node_->show_rows(nodes, tr("All nodes"));
-    by_stage_->show_rows(stages, tr("All stages"));
-}
-
-/// The legend has the causes of this run, the longest first; while none is known, all.
-void WatchPage::show_drawn_causes() {
-    const auto shares = shown_->idle_share;
-    auto causes = drawn_causes();
-    const auto share_of = [&](IdleCause cause) { return shares[static_cast<std::size_t>(cause)]; };
-    if (std::any_of(causes.begin(), causes.end(), [&](IdleCause cause) { return share_of(cause) > 0; })) {
-        std::erase_if(causes, [&](IdleCause cause) { return !(share_of(cause) > 0); });
-        std::stable_sort(causes.begin(), causes.end(),
-                         [&](IdleCause a, IdleCause b) { return share_of(a) > share_of(b); });
-    }
-    const bool some_down =
-        !shown_->lanes->losses().empty() || shown_->idle_share[static_cast<std::size_t>(IdleCause::node_down)] > 0;
-    if (causes == drawn_causes_ && some_down == drawn_down_) return;
-    drawn_causes_ = std::move(causes);
-    drawn_down_ = some_down;
-    drawn_->show_causes(drawn_causes_, drawn_down_);
-}
-
-/// A node that is selected alone has its stage told as well.
-void WatchPage::mark_splits() {
-    const auto& now = selection_.now();
-    std::optional<int> node, stage = now.stage;
-    if (shown_ && now.nodes.size() == 1)
-        for (std::size_t lane = 0; lane < shown_->lanes->lanes().size(); ++lane)
-            if (shown_->lanes->lanes()[lane].name == *now.nodes.begin()) node = static_cast<int>(lane);
-    if (const int served = node ? shown_->lanes->lanes()[static_cast<std::size_t>(*node)].stage : -1;
-        !stage && served >= 0)
-        stage = served;
-    by_stage_->mark(stage);
-    by_node_->mark(node);
-}
-
-/// Beside the causes the devices of what is selected, in their tab all of them.
-void WatchPage::show_devices() {
-    const auto all = shown_ ? device_use(shown_->devices) : std::vector<DeviceReading>{};
-    idle_tabs_->setTabVisible(idle_tabs_->indexOf(devices_), !all.empty());
-    if (all.empty() || !shown_->problem) return idle_->show_devices({}, {});
-    const auto& names = shown_->problem->node_ids;
-    devices_->show_devices(all, names);
-    const auto& selected = selection_.now();
-    std::set<int> nodes;
-    for (std::size_t node = 0; node < names.size(); ++node) {
-        const bool of_stage = selected.stage && node < shown_->lanes->lanes().size() &&
-                              shown_->lanes->lanes()[node].stage == *selected.stage;
-        if (selected.nodes.empty() ? of_stage : selected.nodes.contains(names[node]))
-            nodes.insert(static_cast<int>(node));
-    }
-    const bool some = selected.stage || !selected.nodes.empty();
-    const auto devices = some ? devices_of_nodes(all, nodes) : all;
-    const auto words = devices.size() == 1 ? device_words(devices.front(), names) + "\n\n" : QString{};
-    idle_->show_devices(busy_words(devices), words + busy_meaning());
-}
-
 void WatchPage::show_differences() {
     const auto* one = chosen_iteration();
     timeline_->set_planned(shown_ && shows_plan_ ? shown_->planned : PlannedIterations{});
@@ -137,10 +50,24 @@ void WatchPage::show_differences() {
     differences_->show_iteration(*planned, *shown_->lanes, *one);
 }
 
-/// Whoever moves the slider wants that moment, not the one of what was selected.
+/// Whoever moves the slider wants that moment, not the one of what was selected: with a part of a reduction goes the
+/// stage that the map drew for it.
 void WatchPage::follow_replay() {
-    if (has_selected_time()) timeline_->select_row(-1);
+    if (has_selected_time()) {
+        timeline_->select_row(-1);
+        Selection left = selection_.now();
+        left.stage.reset();
+        selection_.select(left);
+        show_selected();
+    }
     show_moment();
+}
+
+/// What was chosen stays chosen: nothing moves on by itself, and the panel that tells of it is in front.
+void WatchPage::hold_selected() {
+    if (!has_selected_time() && !timeline_->area()) return;
+    replay_->play(false);
+    if (const auto* tab = details_->currentWidget(); tab == log_ || tab == failures_) show_selection();
 }
 
 /// The network as it was at the moment shown: who was lost, who worked, what was under way; loads are those of the
@@ -247,46 +174,6 @@ void WatchPage::show_down() {
     network_->scene_model().show_down(std::move(down));
 }
 
-void WatchPage::show_idle() {
-    const RunData* data = shown_.get();
-    if (data == nullptr || data->explained_iterations == 0) {
-        idle_->show_nothing(data != nullptr && did_nothing(data->info)
-                                ? did_nothing_words(data->info)
-                                : tr("Causes appear after the first whole iteration"));
-        return;
-    }
-    const QString of_what = is_of_sight() ? tr("time in sight") : tr("run");
-    const auto show = [&](const QString& who, const IdleSplit& split) {
-        idle_->show_shares(tr("Why %1 %2 of the %3").arg(who, percent(split.idle_share()), of_what), split.shares());
-    };
-    const auto& nodes = selection_.now().nodes;
-    const auto splits = data->problem ? node_splits() : std::vector<IdleSplit>{};
-    if (nodes.size() == 1 && data->problem)
-        for (std::size_t node = 0; node < std::min(data->problem->node_ids.size(), splits.size()); ++node) {
-            if (data->problem->node_ids[node] != *nodes.begin()) continue;
-            const QString name = QString::fromStdString(*nodes.begin());
-            if (data->node_busy_s[node] == 0)
-                return idle_->show_shares(tr("%1 executes nothing: the plan sends no microbatch through it").arg(name),
-                                          splits[node].shares());
-            return show(tr("%1 idles").arg(name), splits[node]);
-        }
-    if (const auto& stage = selection_.now().stage; stage && nodes.empty() && data->problem) {
-        std::vector<int> stage_of;
-        for (const auto& lane : data->lanes->lanes()) stage_of.push_back(lane.stage);
-        const auto stages = split_stages(splits, stage_of);
-        if (*stage >= 0 && static_cast<std::size_t>(*stage) < stages.size())
-            return show(tr("stage %1 idles").arg(*stage), stages[static_cast<std::size_t>(*stage)]);
-    }
-    if (is_of_sight()) return show(tr("all nodes idle"), sum_of(splits));
-    const double idle = std::accumulate(data->idle_share.begin(), data->idle_share.end(), 0.0);
-    const QString title = data->unread.empty()
-                              ? tr("Why all nodes idle %1 of the run").arg(percent(idle))
-                              : tr("Why all nodes idle %1 of the time, in the %2 iterations that were read")
-                                    .arg(percent(idle))
-                                    .arg(data->explained_iterations);
-    idle_->show_shares(title, data->idle_share);
-}
-
 /// What would help is asked of one node or link, else of the run, also where a stage is selected.
 void WatchPage::want_help() {
     const auto& now = selection_.now();
@@ -383,6 +270,7 @@ void WatchPage::show_selected() {
     QStringList links;
     if (shown_)
         for (const auto& link : shown_->experiment.topology.links) links << link_name(link);
+    if (const auto* link = selected_link(); link != nullptr) links.removeAll(link_name(*link));  // it is told here
     selected_->setText(in_rows(selection_details(), data != nullptr ? *data : none, links));
     legend_->setVisible(timeline_->selected().span == nullptr && !timeline_->area() && !timeline_->selected_gap() &&
                         !timeline_->selected_lost());
@@ -445,18 +333,6 @@ void WatchPage::show_spans() {
     if (other) scroll_spans();
 }
 
-/// The one that is asked about first.
-void WatchPage::select_idlest() {
-    if (!shown_ || !shown_->problem) return;
-    const auto splits = node_splits();
-    const auto most = std::max_element(splits.begin(), splits.end(), [](const IdleSplit& a, const IdleSplit& b) {
-        return a.idle_share() < b.idle_share();
-    });
-    const auto& lanes = shown_->lanes->lanes();
-    const auto place = static_cast<std::size_t>(most - splits.begin());
-    if (place < std::min(splits.size(), lanes.size())) selection_.select({.nodes = {lanes[place].name}});
-}
-
 /// The table begins where the timeline does, with the iteration that the selection tells of where that is in sight.
 void WatchPage::scroll_spans() {
     if (!span_view_->isVisible() || spans_->rowCount() == 0) return;
@@ -515,7 +391,9 @@ void WatchPage::follow_selection() {
     s.microbatch = selection_.now().microbatch;
     s.stage = selection_.now().stage;
     network_selection_.select(s);
-    timeline_->set_marked(s);
+    const bool has_ways = shown_ && shown_->problem && !s.links.empty();
+    timeline_->set_marked(s, has_ways ? ways_over(s.links, shown_->experiment.topology, *shown_->problem)
+                                      : std::vector<std::pair<int, int>>{});
     mark_splits();
     show_idle();
     show_devices();
