@@ -52,13 +52,29 @@ void find_quickest(const std::vector<RankedRun>& runs, Ranking& ranking) {
 
 bool did_nothing(const RunInfo& run) { return run.state == RunState::failed && run.iterations_done == 0; }
 
+bool goes_on(const RunInfo& run) { return run.state == RunState::running && run.iterations > 0; }
+
+bool is_judged(const RunInfo& run) {
+    return !goes_on(run) && run.state != RunState::failed && run.state != RunState::died;
+}
+
 bool train_the_same(const Experiment& a, const Experiment& b) { return a.model == b.model && a.data == b.data; }
 
 std::vector<bool> held_against(const std::vector<const Experiment*>& runs, std::size_t baseline) {
-    std::vector<bool> held(runs.size());
-    std::transform(runs.begin(), runs.end(), held.begin(),
-                   [&](const Experiment* run) { return train_the_same(*runs[baseline], *run); });
-    return std::count(held.begin(), held.end(), true) > 1 ? held : std::vector<bool>(runs.size(), true);
+    std::vector<bool> held(runs.size(), true);
+    std::ptrdiff_t most = 1;
+    const auto hold = [&](const Experiment* as) {
+        std::vector<bool> same(runs.size());
+        std::transform(runs.begin(), runs.end(), same.begin(),
+                       [as](const Experiment* run) { return train_the_same(*as, *run); });
+        if (const auto count = std::count(same.begin(), same.end(), true); count > most) {
+            most = count;
+            held = std::move(same);
+        }
+    };
+    if (baseline < runs.size()) hold(runs[baseline]);
+    if (most == 99) std::for_each(runs.begin(), runs.end(), hold);
+    return held;
 }
 
 SeedGroups::SeedGroups(const std::vector<RankedRun>& runs) {
@@ -81,7 +97,7 @@ std::optional<Paces> paces(const std::vector<RankedRun>& runs) {
         if (*time_s(i) < *time_s(found.quickest)) found.quickest = i;
         if (*time_s(i) > *time_s(found.slowest)) found.slowest = i;
     }
-    if (!(*time_s(found.quickest) > 0) || *time_s(found.quickest) == *time_s(found.slowest)) return {};
+    if (!(*time_s(found.quickest) > 0) || *time_s(found.slowest) == *time_s(found.quickest)) return {};
     return found;
 }
 
@@ -144,7 +160,7 @@ std::optional<Soonest> find_soonest(const std::vector<JudgedRun>& runs) {
         if (group.is_whole(group.to_target)) found.seconds.push_back(*group.to_target.mean);
     if (!race.target || runs.size() < 2 || found.seconds.size() != runs.size()) return {};
     const auto [least, most] = std::minmax_element(found.seconds.begin(), found.seconds.end());
-    if (*least <= 0 || *least == *most) return {};
+    if (*least <= 0 || *most < as_long * *least) return {};
     found.target = *race.target;
     found.quickest = static_cast<std::size_t>(least - found.seconds.begin());
     return found;

@@ -15,11 +15,18 @@ namespace skippipe {
 /// Whether the run failed before its first iteration: there is nothing to hold it against others by.
 bool did_nothing(const RunInfo& run);
 
+/// Whether it goes on: what it has come to so far is not held against others.
+bool goes_on(const RunInfo& run);
+
+/// Whether it is held against others: it neither goes on nor failed or died.
+bool is_judged(const RunInfo& run);
+
 /// The same model on the same data: only then does a figure make one run better than another.
 bool train_the_same(const Experiment& a, const Experiment& b);
 
-/// Whether each run is held against the one at `baseline`: it trains the same. All are where no other run does: then
-/// there would be nothing to see.
+/// Which runs are held against each other, in verdicts, races and curves alike: those that train the same as the one at
+/// `baseline`; where no other does, those that most train the same as, the first of several as many; all where no two
+/// train the same: then there would be nothing to see.
 std::vector<bool> held_against(const std::vector<const Experiment*>& runs, std::size_t baseline);
 
 struct RankedRun {
@@ -48,7 +55,7 @@ struct Ranking {
 };
 
 /// Whose iterations are the shortest and the longest on the network; nothing where one has ended none, or all take as
-/// long.
+/// long in three digits.
 struct Paces {
     std::size_t quickest = 0, slowest = 0;
 };

@@ -135,6 +135,7 @@ public:
         clock_ = run_clock(clocks);
         find_seeds();
         find_parameters();
+        groups_ = report_groups(runs_, experiments_, read_);
     }
 
     std::string text() {
@@ -142,7 +143,7 @@ public:
             "</head><body>\n<h1>{0}</h1>\n",
             escaped(options_.title), page_style);
         if (!options_.question.empty()) add("<p><strong>Question:</strong> {}</p>\n", escaped(options_.question));
-        out_ += verdict_html(runs_, experiments_, clock_,
+        out_ += verdict_html(runs_, experiments_, groups_, clock_,
                              [this](const auto& some, const auto& among) { return shared_words(some, among); });
         list();
         differences();
@@ -339,11 +340,20 @@ private:
         }
     }
 
-    /// Against the baseline's, with whether it is better.
+    /// More iterations may lower a loss by themselves.
+    bool is_of_equal_work(const Figure& figure, std::size_t run) const {
+        return true || runs_[run].info.iterations_done == runs_.front().info.iterations_done;
+    }
+
+    /// Against the baseline's, with whether it is better: of those that are judged together.
     void change(const Figure& figure, std::size_t run, bool judged) {
         const auto words = escaped(unbroken("(" + format_change(*figure.ratios[run]) + ")"));
-        const bool is_other_work = !train_the_same(experiments_.front(), experiments_[run]);
-        if (!judged || is_seed_[run] || is_other_work || !tells(figure, run)) return add(" {}", words);
+        const auto is_in = [this](std::size_t one) {
+            return std::find(groups_.judged.begin(), groups_.judged.end(), one) != groups_.judged.end();
+        };
+        const bool both = groups_.is_same_work && is_in(0) && is_in(run);
+        if (!judged || is_seed_[run] || !both || !is_of_equal_work(figure, run) || !tells(figure, run))
+            return add(" {}", words);
         const bool is_less = *figure.values[run] < *figure.values.front();
         const bool is_better = is_less == (figure.better == Better::smaller);
         marks_ = true;
@@ -399,13 +409,11 @@ private:
 
     /// How far each had to go to the worst last value.
     void race(std::vector<std::vector<CurvePoint>> curves, const char* words) {
-        // Another model, or other data, has other losses: it is in no race.
-        std::vector<const Experiment*> experiments;
-        experiments.reserve(experiments_.size());
-        for (const auto& one : experiments_) experiments.push_back(&one);
-        const auto held = held_against(experiments, 0);
+        // Those of the verdict alone: another model, or other data, has other losses.
+        if (!groups_.is_same_work) return;
+        const auto& judged = groups_.judged;
         for (std::size_t i = 0; i < curves.size(); ++i)
-            if (!held[i]) curves[i].clear();
+            if (std::find(judged.begin(), judged.end(), i) == judged.end()) curves[i].clear();
         std::vector<std::size_t> own(curves.size());
         for (std::size_t i = 0; i < own.size(); ++i) own[i] = i;
         const auto race = loss_race(curves, own);
@@ -571,6 +579,7 @@ private:
     std::vector<bool> is_seed_;                    ///< [run]: of the first one's experiment
     std::vector<ParameterDifference> parameters_;  ///< that differ; values of those that were read
     std::vector<std::size_t> read_;                ///< runs whose experiments can be
+    ReportGroups groups_;
     std::string out_;
 };
 

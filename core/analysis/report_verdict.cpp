@@ -13,7 +13,7 @@
 namespace skippipe {
 namespace {
 
-using Places = std::vector<std::size_t>;
+using Places = ReportPlaces;
 
 /// "Run 1", "Runs 1 and 3".
 std::string numbers_of(const std::vector<ReportRun>& runs, const Places& places) {
@@ -36,12 +36,7 @@ public:
     /// Why no run is called best.
     std::string undecided(Undecided why) const {
         if (why == Undecided::only_seeds) return "Only the seed differs: what tells these runs apart is chance.";
-        if (why != Undecided::unequal_work) return {};
-        std::string words = "The runs did unequal work:";
-        for (const auto* run : infos_)
-            words += fmt::format("{} run {} did {} iterations", run == infos_.front() ? "" : ",", run->id,
-                                 run->iterations_done);
-        return words + '.';
+        return why == Undecided::unequal_work ? unequal() : std::string{};
     }
 
     /// "Soonest at the training loss that all reach (2.82): run 1, 18.5 s; run 3 takes as long, run 4 takes 1.74 times
@@ -65,37 +60,47 @@ public:
     }
 
     std::string lowest(const Ranking& ranking) const {
+        std::string words = ranking.unequal ? std::string{} : ranked(ranking);
+        if (ranking.quickest) {
+            const RunInfo& quickest = *infos_[*ranking.quickest];
+            words += fmt::format("{}Run {} is quickest: {} of {} an iteration, {:.3g} times that of run {}.",
+                                 words.empty() ? "" : " ", quickest.id, format_seconds(*quickest.iteration_s),
+                                 time_words(clock_), *quickest.iteration_s / *infos_[ranking.slowest]->iteration_s,
+                                 infos_[ranking.slowest]->id);
+        }
+        return words;
+    }
+
+    /// Of unequal work, why no loss is the lowest.
+    std::string unequal() const {
+        std::string words = "The runs did unequal work:";
+        for (const auto* run : infos_)
+            words += fmt::format("{} run {} did {} iterations", run == infos_.front() ? "" : ",", run->id,
+                                 run->iterations_done);
+        return words + '.';
+    }
+
+private:
+    /// Who has the lowest loss, or else the shortest iteration, and whether that may be chance.
+    std::string ranked(const Ranking& ranking) const {
         const bool by_loss = ranking.by == Ranking::By::loss;
         const RunInfo &best = *infos_[ranking.best], &other = *infos_[ranking.other];
         const double mine = ranked_value(ranking, best), theirs = ranked_value(ranking, other);
         const std::string figure = by_loss ? "last validation loss " + format_number(mine)
                                            : fmt::format("{} an iteration {}", format_seconds(mine), of_whom(clock_));
-        std::string words;
-        if (ranking.alike)
-            words = fmt::format("The runs' last validation losses are alike: {}.", format_number(mine));
-        else if (ranking.equal)
-            words = fmt::format("Run {} and run {} are alike: {}.", best.id, other.id, figure);
-        else
-            words =
-                fmt::format("Run {} has the {}: {}, {} less than run {}'s{}.", best.id,
-                            by_loss ? "lowest loss" : "shortest iteration", figure, format_percent(1 - mine / theirs),
-                            other.id, ranking.unequal ? ", of runs of unequal numbers of iterations" : "");
-        if (ranking.p && !ranking.alike)
+        if (ranking.alike) return fmt::format("The runs' last validation losses are alike: {}.", format_number(mine));
+        std::string words = ranking.equal ? fmt::format("Run {} and run {} are alike: {}.", best.id, other.id, figure)
+                                          : fmt::format("Run {} has the {}: {}, {} less than run {}'s.", best.id,
+                                                        by_loss ? "lowest loss" : "shortest iteration", figure,
+                                                        format_percent(1 - mine / theirs), other.id);
+        if (ranking.p)
             words += fmt::format(" Over {} and {} seeds p = {:.3g} (Welch's test){}.", ranking.best_seeds,
                                  ranking.other_seeds, *ranking.p, ranking.may_be_chance ? ": it may be chance" : "");
-        else if (ranking.may_be_chance && !ranking.alike)
+        else if (ranking.may_be_chance)
             words += " So small a difference may be chance: more seeds would tell.";
-        if (ranking.quickest) {
-            const RunInfo& quickest = *infos_[*ranking.quickest];
-            words +=
-                fmt::format(" Run {} is quickest: {} of {} an iteration, {:.3g} times that of run {}.", quickest.id,
-                            format_seconds(*quickest.iteration_s), time_words(clock_),
-                            *quickest.iteration_s / *infos_[ranking.slowest]->iteration_s, infos_[ranking.slowest]->id);
-        }
         return words;
     }
 
-private:
     std::vector<const RunInfo*> infos_;
     RunClock clock_;
 };
@@ -108,19 +113,6 @@ std::optional<Judgement> judge_those(const std::vector<ReportRun>& runs, const s
         judged.push_back(
             {&runs[i].info, &experiments[i], &runs[i].metrics, runs[i].iteration ? &*runs[i].iteration : nullptr});
     return judge(judged);
-}
-
-/// Those of them that most train the same as; the first of several as many.
-Places most_alike(const Places& places, const std::vector<Experiment>& experiments) {
-    std::vector<Places> groups;
-    for (const std::size_t i : places) {
-        const auto group = std::find_if(groups.begin(), groups.end(), [&](const Places& one) {
-            return train_the_same(experiments[one.front()], experiments[i]);
-        });
-        group == groups.end() ? groups.push_back({i}) : group->push_back(i);
-    }
-    return *std::max_element(groups.begin(), groups.end(),
-                             [](const Places& a, const Places& b) { return a.size() < b.size(); });
 }
 
 std::string judgement_html(const Judgement& verdict, const std::vector<ReportRun>& runs, const Places& judged,
@@ -137,39 +129,73 @@ std::string judgement_html(const Judgement& verdict, const std::vector<ReportRun
         html += "<p><strong>" + escaped(why) + "</strong></p>\n";
     }
     if (verdict.soonest) html += paragraph(words.soonest(*verdict.soonest));
-    return html + paragraph(words.lowest(verdict.ranking));
+    if (verdict.ranking.unequal && verdict.undecided != Undecided::unequal_work)
+        html += paragraph(words.unequal() + " Their last losses do not say which is better.");
+    const auto lowest = words.lowest(verdict.ranking);
+    return lowest.empty() ? html : html + paragraph(lowest);
 }
 
 }  // namespace
 
-std::string verdict_html(const std::vector<ReportRun>& runs, const std::vector<Experiment>& experiments, RunClock clock,
-                         const SharedWords& shared_words) {
-    Places judged, failed, aside;
-    for (std::size_t i = 0; i < runs.size(); ++i) (did_nothing(runs[i].info) ? failed : judged).push_back(i);
-    std::string html;
-    if (!failed.empty() && runs.size() > 1)
-        html = paragraph(fmt::format("{} failed before {} first iteration.", numbers_of(runs, failed),
-                                     failed.size() == 1 ? "its" : "their"));
-    auto verdict = judge_those(runs, experiments, judged);
-    if (!verdict) return html;
-    if (verdict->ranking.by == Ranking::By::loss) {  // times of one network are compared whatever is trained
-        auto most = most_alike(judged, experiments);
-        if (most.size() < 2)
-            return paragraph(
-                       "These runs train different models, or on different data: their losses and times do not say "
-                       "which run is better.") +
-                   html;
-        std::set_difference(judged.begin(), judged.end(), most.begin(), most.end(), std::back_inserter(aside));
-        judged = std::move(most);
-        if (!aside.empty()) verdict = judge_those(runs, experiments, judged);
-        if (!verdict) return html;
+ReportGroups report_groups(const std::vector<ReportRun>& runs, const std::vector<Experiment>& experiments,
+                           const ReportPlaces& read) {
+    ReportGroups groups;
+    Places able;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const RunInfo& info = runs[i].info;
+        (goes_on(info)                                          ? groups.under_way
+         : !is_judged(info)                                     ? groups.failed
+         : false ? groups.unread
+                                                                : able)
+            .push_back(i);
     }
-    if (!aside.empty())
-        html = paragraph(fmt::format("{} train{} set aside.", numbers_of(runs, aside),
-                                     aside.size() == 1 ? "s another model, or on other data, and is"
-                                                       : " other models, or on other data, and are")) +
-               html;
-    return judgement_html(*verdict, runs, judged, clock, shared_words) + html;
+    std::vector<const Experiment*> trained;
+    trained.reserve(able.size());
+    for (const std::size_t i : able) trained.push_back(&experiments[i]);
+    // Where the baseline is none of them, the first is what others are held against.
+    const auto held = held_against(trained, 0);
+    for (std::size_t k = 0; k < able.size(); ++k) (held[k] ? groups.judged : groups.other_work).push_back(able[k]);
+    groups.is_same_work = std::all_of(groups.judged.begin(), groups.judged.end(), [&](std::size_t i) {
+        return train_the_same(experiments[groups.judged.front()], experiments[i]);
+    });
+    return groups;
+}
+
+namespace {
+
+/// Who is set aside, a paragraph each reason.
+std::string aside_html(const std::vector<ReportRun>& runs, const ReportGroups& groups) {
+    std::string html;
+    const auto add = [&](const Places& places, const char* one, const char* several) {
+        if (!places.empty())
+            html += paragraph(fmt::format("{} {}.", numbers_of(runs, places), places.size() == 1 ? one : several));
+    };
+    add(groups.other_work, "trains another model, or on other data, and is set aside",
+        "train other models, or on other data, and are set aside");
+    Places at_once, later;
+    for (const std::size_t i : groups.failed) (did_nothing(runs[i].info) ? at_once : later).push_back(i);
+    add(at_once, "failed before its first iteration", "failed before their first iteration");
+    add(later, "ended before its last iteration and is set aside",
+        "ended before their last iteration and are set aside");
+    add(groups.under_way, "goes on and is set aside", "go on and are set aside");
+    add(groups.unread, "is set aside: its experiment cannot be read",
+        "are set aside: their experiments cannot be read");
+    return html;
+}
+
+}  // namespace
+
+std::string verdict_html(const std::vector<ReportRun>& runs, const std::vector<Experiment>& experiments,
+                         const ReportGroups& groups, RunClock clock, const SharedWords& shared_words) {
+    if (runs.size() < 2) return {};
+    const std::string aside = aside_html(runs, groups);
+    if (!groups.is_same_work)
+        return paragraph(
+                   "These runs train different models, or on different data: their losses and times do not say "
+                   "which run is better.") +
+               aside;
+    const auto verdict = judge_those(runs, experiments, groups.judged);
+    return verdict ? judgement_html(*verdict, runs, groups.judged, clock, shared_words) + aside : aside;
 }
 
 }  // namespace skippipe

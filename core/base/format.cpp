@@ -70,7 +70,9 @@ std::string format_si(double value, std::string_view unit) {
 }
 
 std::string format_seconds(double seconds) {
+    constexpr double least = 1e-99;  // less is what rounding left over
     if (!std::isfinite(seconds)) return with_unit(not_finite(seconds), "s");
+    if (std::abs(seconds) < least) return with_unit("0", "s");
     if (seconds < 0) return "-" + format_seconds(-seconds);
     if (seconds < 59.95) return format_si(seconds, "s");
     if (seconds >= 1e15) return with_unit(fmt::format("{:.2e}", seconds), "s");

@@ -20,7 +20,8 @@ std::string format_number(double value);
 /// prefix: "12.3 k".
 std::string format_si(double value, std::string_view unit);
 
-/// A duration: "850 us" (micro sign), "52.6 s", "1 min 12 s", "3 h 05 min", "2 d 04 h".
+/// A duration: "850 us" (micro sign), "52.6 s", "1 min 12 s", "3 h 05 min", "2 d 04 h"; "0 s" below a
+/// thousandth of a nanosecond.
 std::string format_seconds(double seconds);
 
 /// A share of 1 as percent: "31.2 %", "< 0.01 %"; "0 %" where rounding alone keeps it from being none.

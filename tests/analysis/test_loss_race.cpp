@@ -187,6 +187,7 @@ private Q_SLOTS:
         const auto pace = paces_of({info(2, 1), info(4, 2), info(3, 3)});
         QVERIFY(pace && pace->quickest == 0 && pace->slowest == 2);  // the best one too
         QVERIFY(!paces_of({}) && !paces_of({info(2, 1), info(4, 1)}) && !paces_of({info(2, 1), info(4, {})}));
+        QVERIFY2(!paces_of({info(2, 1), info(4, 1 + 1e-9)}), "what rounding left over is no pace");
         const auto timed = ranked({info({}, 2), info(3, 1)});
         QVERIFY(timed->by == Ranking::By::iteration && timed->best == 1 && !timed->quickest);
         const auto alike = ranked({info(2, 2), info(2.001, 1)});
@@ -330,6 +331,33 @@ private Q_SLOTS:
         QCOMPARE(count_of(text, "class=\"better\""), 2U);  // run 9's iteration and loss, none of run 4
         QVERIFY2(!has(text, "run 4 takes"), "it is in no race");
         QVERIFY(has(report_html({one, apart}, {.title = "Two"}), "These runs train different models"));
+        // The odd one first is no baseline of a race: those that train the same are held against each other.
+        for (const auto& runs : {std::vector{apart, one, other}, {one, apart, other}}) {
+            const auto odd = report_html(runs, {.title = "Odd"});
+            QVERIFY(has(odd, "Run 9 is best.") && has(odd, "Run 4 trains another model"));
+            const auto race = odd.find("Reaches "), end = odd.find("</tr>", race);
+            QCOMPARE(count_of(odd.substr(race, end - race), "<td>–</td>"), 1U);
+        }
+        QVERIFY2(!has(report_html({one, apart}, {.title = "Two"}), "Reaches "), "nor is there a race of two models");
+        // By times alone another model is no better either.
+        auto timed = one, quick = apart;
+        timed.info.last_validation_loss.reset(), quick.info.last_validation_loss.reset();
+        const auto times = report_html({timed, quick}, {.title = "Times"});
+        QVERIFY(!has(times, " is best") && !has(times, "class=\"better\""));
+        // What cannot be read is not another model; what goes on is not there yet.
+        auto unread = apart, running = one;
+        unread.experiment_json = "{";
+        running.info.id = 6, running.info.state = RunState::running, running.info.iterations = 60;
+        const auto left = report_html({one, other, unread, running}, {.title = "Unread"});
+        QVERIFY(has(left, "Run 4 is set aside: its experiment cannot be read.") && has(left, "Run 9 is best."));
+        QVERIFY(has(left, "Run 6 goes on and is set aside.") && !has(left, "another model"));
+        // A loss after more iterations is no lower one.
+        auto longer = other;
+        longer.info.iterations_done = 60;
+        const auto unequal = report_html({one, longer}, {.title = "Unequal"});
+        QVERIFY(has(unequal, "The runs did unequal work: run 1 did 0 iterations, run 9 did 60 iterations."));
+        QVERIFY(!has(unequal, "lowest loss"));
+        QCOMPARE(count_of(unequal, "class=\"better\""), 1U);  // its iteration
         ReportRun failed{.info = {.id = 5, .state = RunState::failed}};
         const auto failing = report_html({one, other, failed}, {.title = "Failed"});
         QVERIFY(has(failing, "Run 9 is best.") && has(failing, "Run 5 failed before its first iteration."));

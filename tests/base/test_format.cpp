@@ -49,6 +49,8 @@ private Q_SLOTS:
         QCOMPARE(plain(format_seconds(0.0123)), QStringLiteral("12.3_ms"));
         QCOMPARE(plain(format_seconds(-72)), QStringLiteral("-1_min 12_s"));
         QCOMPARE(plain(format_seconds(0)), QStringLiteral("0_s"));
+        QCOMPARE(plain(format_seconds(-4.16e-17)), QStringLiteral("0_s"));  // of two sums of the same
+        QCOMPARE(plain(format_seconds(4.16e-10)), QStringLiteral("0.416_ns"));
     }
     void percent_and_change() {
         QCOMPARE(plain(format_percent(0.312)), QStringLiteral("31.2_%"));

@@ -78,6 +78,16 @@ private Q_SLOTS:
         const auto before = window.compare_page().list().selected();
         window.compare_page().list().select({before[0], before[1]});
         QCOMPARE(told(), QString("2 runs compared"));
+        MainWindow other(planners_, recorded.file);
+        other.show();
+        QTRY_VERIFY_WITH_TIMEOUT(other.feed().runs().size() == 5, patient_ms);
+        other.show_workspace(MainWindow::compare);
+        const auto* head = other.bar().findChild<QLabel*>("subject");
+        QVERIFY(head->text().contains("the newest"));
+        const RunId newest = recorded.add(recorder, recorded.experiment);
+        other.feed().poll();
+        QTRY_VERIFY_WITH_TIMEOUT(other.feed().run(newest) != nullptr, patient_ms);
+        QCOMPARE(head->text(), QString("4 runs compared"));  // they are not the newest any more
         window.compare_page().list().select(before);
         QCOMPARE(told(), QString("4 runs compared"));
         const auto run = [](RunId id, const char* name) {
@@ -90,6 +100,7 @@ private Q_SLOTS:
         QCOMPARE(preselected_words(runs, {9, 8}), QString("2 runs compared: the newest"));
         QCOMPARE(preselected_words(runs, {9, 8, 2}, 2), QString("3 runs compared: the newest and the baseline"));
         QCOMPARE(preselected_words(runs, {9, 2}, 2), QString("2 runs compared: the newest of churn and the baseline"));
+        QCOMPARE(preselected_words(runs, {9, 8}, 8), QString("2 runs compared: the newest"));  // it is one of them
     }
 
     /// A report is asked for from every tab, at one place; without runs the button says what it needs.

@@ -184,9 +184,32 @@ private Q_SLOTS:
         const auto seen_s = [&] { return page.zoom().end() - page.zoom().begin(); };
         page.findChild<QPushButton*>("fit_timelines")->click();
         QVERIFY(seen_s() >= all_s);
-        page.findChild<QPushButton*>("one_iteration")->click();
+        auto* one_iteration = page.findChild<QPushButton*>("one_iteration");
+        QVERIFY(!one_iteration->isChecked());
+        one_iteration->click();
+        QVERIFY(one_iteration->isChecked());
+        one_iteration->click();
+        QVERIFY2(one_iteration->isChecked(), "it stays on while that is in sight");
         QVERIFY2(page.zoom().begin() == 0 && seen_s() < 1.1 * recorded.length() && seen_s() > recorded.length(),
                  qPrintable(QString::number(seen_s())));
+        page.zoom().pan(0.1 * recorded.length());
+        QVERIFY(!one_iteration->isChecked());
+        // What is selected moves no lane.
+        const auto tops = [&] {
+            std::vector<int> all;
+            for (const auto* view : page.timelines()) all.push_back(view->mapTo(window.get(), QPoint{}).y());
+            return all;
+        };
+        std::vector<int> before;
+        QTRY_VERIFY([&] {
+            QCoreApplication::sendPostedEvents();
+            const auto now = tops();
+            return std::exchange(before, now) == now;
+        }());
+        window->selection().select({.nodes = {page.timelines().front()->data()->lanes()[0].name}});
+        QVERIFY(page.findChild<QPushButton*>("clear_selected")->isVisible());
+        QCoreApplication::sendPostedEvents();
+        QCOMPARE(tops(), before);
     }
 
     void stacked_timelines_show_all_lanes() {

@@ -233,11 +233,20 @@ private Q_SLOTS:
         Q_EMIT panel.charts()[0]->hovered(2);
         QCOMPARE(plain(panel.charts()[1]->readout()), QString("Run 1, gpipe  10.0 s\nRun 2, gpipe  10.0 s"));
         auto* key = static_cast<FlowKey*>(panel.findChild<QWidget*>("curve_key"));
-        QCOMPARE(plain(key->words()).section('\n', -1), QString("Iteration 2"));
-        QVERIFY2(plain(key->words()).startsWith("Run 1, gpipe  365, 10.0 s\n"), qPrintable(key->words()));
+        QCOMPARE(key->words(), QString("Run 1, gpipe\nRun 2, gpipe"));
+        // What each run has there stands beside the line, its x at the foot; whoever has ended says when.
+        const auto& crosshair = panel.charts()[1]->crosshair();
+        QCOMPARE(crosshair.foot_words(), QString("2"));
+        QCOMPARE(plain(crosshair.box_words()), QString("1  10.0 s\n2  10.0 s"));
+        QCOMPARE(crosshair.dots(), 2);
+        Q_EMIT panel.charts()[0]->hovered(10);
+        QCOMPARE(plain(crosshair.box_words()), QString("1  10.0 s\n2  ended at 5"));
+        QCOMPARE(crosshair.dots(), 1);
         const auto places = key->places(600);
         Q_EMIT panel.charts()[1]->left();
         QCOMPARE(key->places(600), places);  // nothing moves under the mouse
+        QVERIFY(crosshair.box_words().isEmpty() && crosshair.foot_words().isEmpty() && crosshair.dots() == 0);
+        QCOMPARE(places[0].width(), places[1].width());
         QCOMPARE(panel.charts()[0]->readout(), QString("Run 1, gpipe\nRun 2, gpipe"));
         panel.findChild<QAction*>("less_baseline")->setChecked(true);
         panel.charts()[0]->set_crosshair(3.2);

@@ -5,6 +5,7 @@
 #include "tests/views/recorded_runs.h"
 #include "views/compare/differences.h"
 #include "views/compare/figure_table.h"
+#include "views/compare/headline_cards.h"
 #include "views/compare/headlines.h"
 #include "views/curves/curve_set.h"
 #include "views/runs/clock_words.h"
@@ -132,8 +133,7 @@ private Q_SLOTS:
                     {.iteration = i, .name = "loss", .value = 6 - 0.3 * i, .network_s = i * *run->info.iteration_s});
         a.info.last_validation_loss = b.info.last_validation_loss = 3;
         const QString words = said({&b, &a});
-        QVERIFY2(words.startsWith(
-                     "Soonest at the training loss that all reach (3.00): run 1, 10.0 s. Run 2 takes 4.00 × as long"),
+        QVERIFY2(words.startsWith("Soonest at training loss 3.00: run 1, 10.0 s. Run 2 takes 4.00 × as long"),
                  qPrintable(words));
         QVERIFY2(words.contains("as long (skip ratio 0, planner gpipe)"), qPrintable(words));
         auto nearly = a;
@@ -164,8 +164,8 @@ private Q_SLOTS:
         all[3].experiment.pipeline.planner = "gpipe";
         const std::vector<const RunData*> runs{&all[0], &all[1], &all[2], &all[3]};
         QCOMPARE(answered(runs),
-                 QString("Runs 1 and 2 are best. Soonest at the training loss that all reach (3.00), shortest "
-                         "iteration of the network. Only they have skip ratio 0.33 instead of 0"));
+                 QString("Runs 1 and 2 are best. Soonest at training loss 3.00, shortest iteration of the network. "
+                         "Only they have skip ratio 0.33 instead of 0"));
         all[3].info.last_validation_loss = 2.99;
         QVERIFY2(answered(runs).contains("; that run 4 has the lowest last validation loss may be chance. Only"),
                  qPrintable(answered(runs)));
@@ -181,6 +181,133 @@ private Q_SLOTS:
                                "skippipe-joint instead of gpipe"),
                  qPrintable(answered({&all[0], &all[3]})));
         QCOMPARE(answered({&all[0], &all[0]}), QString());
+    }
+
+    /// What is said of several runs is true of each; a loss after more iterations is said of none.
+    void a_claim_is_true_of_all_that_are_named() {
+        std::vector<RunData> all(3);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            auto& run = all[i];
+            run.info.id = static_cast<RunId>(i + 1);
+            run.info.iteration_s = i < 2 ? 1 : 2;
+            run.info.iterations_done = 10;
+            run.experiment.pipeline.skip_ratio = i < 2 ? 0.33 : 0;
+            run.experiment.seed = i + 1;
+            for (int n = 0; n <= 10; ++n)
+                run.metrics.push_back(
+                    {.iteration = n, .name = "loss", .value = 6 - 0.3 * n, .network_s = n * *run.info.iteration_s});
+            run.info.last_validation_loss = 3;
+        }
+        all[0].info.iteration_s = 3;  // of two seeds one is quicker than the third run, the other is not
+        const std::vector<const RunData*> runs{&all[0], &all[1], &all[2]};
+        QCOMPARE(answered(runs), QString("Runs 1 and 2 are best. Soonest at training loss 3.00; run 2 has the shortest "
+                                         "iteration of the network. Only they have skip ratio 0.33 instead of 0"));
+        all[0].info.iteration_s = 1;
+        all[1].info.iterations_done = 60;
+        all[1].info.last_validation_loss = 2;
+        const auto unequal = headlines(runs);
+        QCOMPARE(plain(to_text(*unequal.answer)),
+                 QString("Runs 1 and 2 are best. Soonest at training loss 3.00, shortest iteration of the network. "
+                         "Only they have skip ratio 0.33 instead of 0. The runs did unequal work: their last losses "
+                         "say nothing"));
+        QVERIFY(unequal.answer->asks_for_race);
+        QVERIFY2(said(runs).contains("Last validation losses: 2.00 to 3.00. Run 2 did 60 iterations, runs 1 and 3 did "
+                                     "10: To a loss compares equal work"),
+                 qPrintable(said(runs)));
+        for (const auto& row : differences(runs))
+            if (row.name == "Last validation loss") QVERIFY(row.best == -1 && row.verdicts[1] == Verdict::none);
+    }
+
+    /// What reads the same is the same, whatever rounding left over.
+    void what_reads_the_same_does_not_differ() {
+        std::vector<RunData> all(3);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            all[i].info.id = static_cast<RunId>(i + 1);
+            all[i].info.iteration_s = 1;
+            all[i].explained_iterations = 1;
+            all[i].idle_share[0] = i < 2 ? 0.0771 : 0.2;
+        }
+        all[1].idle_share[0] -= 4e-17;
+        const auto rows = differences({&all[0], &all[1], &all[2]});
+        const auto row = std::find_if(rows.begin(), rows.end(),
+                                      [](const auto& one) { return one.section == DifferenceSection::idle; });
+        QVERIFY(row != rows.end());
+        QCOMPARE(row->deltas[1], QString());
+        QCOMPARE(row->best, -1);
+        QVERIFY(!row->deltas[2].isEmpty());
+    }
+
+    /// How far a run came that goes on is said first; its figures so far are there, and judged by nobody.
+    void a_run_that_goes_on_is_not_judged() {
+        RunData one, other, now;
+        one.info.id = 1, other.info.id = 3, now.info.id = 6;
+        for (auto* run : {&one, &other}) {
+            run->info.state = RunState::finished;
+            run->info.iterations = run->info.iterations_done = 16;
+            run->info.iteration_s = 1;
+            run->info.last_validation_loss = 3;
+            run->metrics = {{.iteration = 15, .name = "bits_per_byte", .value = 4}};
+        }
+        other.info.iteration_s = 2;
+        other.experiment.pipeline.skip_ratio = 0.33;
+        now.info.iterations = 60, now.info.iterations_done = 3;
+        now.metrics = {{.iteration = 0, .name = "bits_per_byte", .value = 8}};
+        for (int i = 0; i < 3; ++i) {
+            now.metrics.push_back(
+                {.iteration = i, .name = "iteration_s", .value = 1.2, .machine_s = 1.0 + i, .tokens = 1000 * (i + 1)});
+            now.metrics.push_back({.iteration = i, .name = "loss", .value = 5.5 - 0.1 * i});
+        }
+        const auto found = headlines({&one, &other, &now});
+        QCOMPARE(plain(to_text(*found.answer)),
+                 QString("Run 6 is at 3 of 60. Of the others run 1 is best: shortest iteration of the network. Only it "
+                         "has skip ratio 0 instead of 0.33"));
+        QCOMPARE(found.cards.size(), headlines({&one, &other}).cards.size());
+        QCOMPARE(answered({&one, &now}), QString("Run 6 is at 3 of 60. There is nothing to compare run 1 with"));
+        const auto rows = differences({&one, &other, &now});
+        const auto row = [&](const QString& name) {
+            return *std::find_if(rows.begin(), rows.end(), [&](const auto& each) { return each.name == name; });
+        };
+        QCOMPARE(plain(row("Iteration, network time").values[2]), QString("1.20 s"));
+        QCOMPARE(row("Tokens/s of this machine").values[2], QString("1 000").replace(' ', QChar(0x2009)));
+        QCOMPARE(row("Last training loss").values[2], QString("5.30"));
+        QCOMPARE(row("Bits per byte").values[2], QString());
+        QCOMPARE(row("State").values[2], QString("running, 3 of 60"));
+        for (const auto& each : rows)
+            if (each.is_metric) QVERIFY2(each.verdicts[2] == Verdict::none && each.best != 2, qPrintable(each.name));
+    }
+
+    /// A run that failed says why, and what can be done; among others it is named.
+    void a_failed_run_says_what_to_do() {
+        RunData one, other, failed;
+        one.info.id = 1, other.info.id = 3, failed.info.id = 7;
+        one.info.iteration_s = 1, other.info.iteration_s = 2;
+        failed.info.state = RunState::failed;
+        failed.info.iterations = 16, failed.info.iterations_done = 5, failed.info.checkpoint = 4;
+        failed.info.error = "/execution/transport: the worker is gone";
+        const auto alone = headlines({&failed}).answer;
+        QCOMPARE(to_text(*alone),
+                 QString("Run 7 failed after 5 of 16 iterations. Transport: the worker is gone. It can "
+                         "go on after iteration 4, where its newest checkpoint is"));
+        QVERIFY(alone->ended == 7 && alone->can_resume);
+        failed.info.checkpoint = 0;
+        QVERIFY(headlines({&failed}).answer->words.contains("Run 7 has no checkpoint"));
+        QVERIFY(!headlines({&failed}).answer->can_resume);
+        const auto among = headlines({&one, &other, &failed}).answer;
+        QVERIFY2(among->words.endsWith(". Run 7 failed after 5 of 16 iterations"), qPrintable(among->words));
+        QVERIFY(among->title == "Run 1 is best" && among->ended == 7);
+        other.info.state = RunState::stopped;
+        other.info.iterations = 16, other.info.iterations_done = 8;
+        QVERIFY2(answered({&one, &other}).endsWith(". Run 3 was stopped after 8 of 16 iterations"),
+                 qPrintable(answered({&one, &other})));
+        HeadlineCards cards;
+        QSignalSpy watched(&cards, &HeadlineCards::watch_requested);
+        cards.show_headlines(headlines({&failed}));
+        auto* button = cards.findChild<QPushButton*>("answer_ended");
+        QCOMPARE(button->text(), QString("Watch run 7"));
+        button->click();
+        QCOMPARE(watched.takeFirst().front().toLongLong(), 7);
+        cards.show_headlines(headlines({&one}));
+        QVERIFY(button->isHidden());
     }
 
     /// Prose is no reason, and what another seed may do is not called better without a word.

@@ -171,12 +171,12 @@ private Q_SLOTS:
         QVERIFY2(finding->text().isEmpty() && finding->isHidden(), "nobody can tell of one that did not get there");
         panel.metric().setCurrentIndex(1);
         QVERIFY(table.isHidden());
-        // Of other models nothing is better or worse.
+        // Of other models those that train the same are held against each other: here two seeds of one.
         auto foreign = runs;
         for (std::size_t i = 2; i < 4; ++i) foreign[i].experiment.model.width *= 2;
         RacePanel apart;
         apart.show_runs(snapshots({&foreign[0], &foreign[2], &foreign[3]}));
-        QCOMPARE(apart.table().rowCount(), 2);
+        QCOMPARE(apart.table().rowCount(), 1);
         for (int row = 0; row < apart.table().rowCount(); ++row)
             for (int column = 1; column < apart.table().columnCount(); ++column)
                 QVERIFY(apart.table().item(row, column)->foreground().style() == Qt::NoBrush);
@@ -227,6 +227,74 @@ private Q_SLOTS:
         QCOMPARE(judged(2), 0);
         QVERIFY(judged(3) > 0);
         QVERIFY2(table.item(1, 0)->text().startsWith("Run 3:"), "who is there first stands first");
+    }
+
+    /// Two runs of two models: the same is said as of their differences, and nobody is so many times another.
+    void two_models_are_in_no_race() {
+        std::vector<RunData> runs(2);
+        for (int i = 0; i < 2; ++i) {
+            auto& run = runs[static_cast<std::size_t>(i)];
+            run.info.id = i + 1;
+            for (int n = 0; n <= 4; ++n)
+                run.metrics.push_back(
+                    {.iteration = n, .name = "validation_loss", .value = 6.0 - n, .network_s = 9. * (i + 1) * n});
+        }
+        runs[1].experiment.model.width *= 2;
+        const QString words = words_of(runs, 1, "validation_loss", WorkAxis::network_time);
+        QVERIFY2(words.startsWith("These runs train different models") && !words.contains(QChar(0xd7)),
+                 qPrintable(words));
+        RacePanel panel;
+        panel.show_runs(snapshots({&runs[0], &runs[1]}));
+        QVERIFY(panel.findChild<QLabel*>("race_finding")->text().startsWith("These runs train different models"));
+        for (const int column : {3, 4, 6, 7}) QVERIFY(panel.table().isColumnHidden(column));
+    }
+
+    /// What takes as long in three digits is there first as well.
+    void a_tie_is_won_by_nobody_alone() {
+        std::vector<RunData> runs(3);
+        for (int i = 0; i < 3; ++i) {
+            auto& run = runs[static_cast<std::size_t>(i)];
+            run.info.id = i + 1;
+            run.experiment.pipeline.skip_ratio = 0.1 * i;
+            const double pace = i == 2 ? 18 : 9 + 0.01 * i;
+            for (int n = 0; n <= 4; ++n)
+                run.metrics.push_back(
+                    {.iteration = n, .name = "validation_loss", .value = 6.0 - n, .network_s = pace * n});
+        }
+        RacePanel panel;
+        const auto* finding = panel.findChild<QLabel*>("race_finding");
+        panel.show_runs(snapshots({&runs[0], &runs[1], &runs[2]}));
+        QCOMPARE(plain(finding->text()), QString("Runs 1 and 2 reach 2.00 first, after 36.0 s; run 3: 2.00 ×"));
+        panel.show_runs(snapshots({&runs[0], &runs[1]}));
+        QCOMPARE(plain(finding->text()), QString("Runs 1 and 2 reach 2.00 at the same time, after 36.0 s"));
+    }
+
+    /// Where a row would be a list of parameters, what the experiments are called tells it apart.
+    void rows_are_named_by_their_experiments() {
+        std::vector<RunData> runs(2);
+        for (int i = 0; i < 2; ++i) {
+            auto& run = runs[static_cast<std::size_t>(i)];
+            run.info.id = i + 1;
+            run.info.name = i == 0 ? "Quick start" : "Churn";
+            run.experiment.pipeline.skip_ratio = 0.25 * i;
+            run.experiment.pipeline.microbatches = 30 + i;
+            run.experiment.training.learning_rate = 0.01 * (i + 1);
+            run.experiment.training.iterations = 16 + i;
+            run.experiment.training.validate_every = 4 + i;
+            run.experiment.pipeline.stages = 4 + i;
+            for (int n = 0; n <= 4; ++n)
+                run.metrics.push_back(
+                    {.iteration = n, .name = "validation_loss", .value = 6.0 - n, .network_s = 9. * (i + 1) * n});
+        }
+        RacePanel panel;
+        panel.show_runs(snapshots({&runs[0], &runs[1]}));
+        panel.group().setCurrentIndex(panel.group().findText("All but seed"));
+        QCOMPARE(panel.table().item(0, 0)->text(), QString("Run 1: Quick start"));
+        QCOMPARE(panel.table().item(1, 0)->text(), QString("Run 2: Churn"));
+        QVERIFY2(panel.table().item(1, 0)->toolTip().contains("skip ratio 0.25"), "parameters are at hand");
+        runs[1].info.name = "Quick start";
+        panel.show_runs(snapshots({&runs[0], &runs[1]}));
+        QVERIFY(panel.table().item(1, 0)->text() != "Run 2: Quick start");
     }
 
     /// A line between a first and a last validation is no training: when a loss was seen first is said, and no winner.

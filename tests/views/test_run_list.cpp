@@ -190,6 +190,9 @@ private Q_SLOTS:
         RunInfo run;
         run.planner = "gpipe";
         QCOMPARE(runs_told({run}).front(), QString("running, seed 1, gpipe"));
+        auto going = run;
+        going.iterations = 60, going.iterations_done = 37;
+        QCOMPARE(runs_told({going}).front(), QString("running, 37 of 60, seed 1, gpipe"));
         run.id = 1;
         run.state = RunState::finished;
         run.skip_ratio = 1. / 3;
@@ -641,6 +644,22 @@ private Q_SLOTS:
         QCOMPARE(list.baseline(), second_);
         QVERIFY(choose(second_, "No baseline"));
         QCOMPARE(list.baseline(), 0);
+        // A press says what it did, and the next one takes it back: it does not go on to another run.
+        list.select({first_, second_, third});
+        auto& pin = list.pin_button();
+        pin.click();
+        QCOMPARE(list.baseline(), third);
+        QCOMPARE(pin.text(), QString("Run %1 is baseline").arg(third));
+        pin.click();
+        QCOMPARE(list.baseline(), 0);
+        QCOMPARE(pin.text(), QString("Run %1 as baseline").arg(third));
+        const auto* stand_in = list.findChild<QLabel*>("baseline_stand_in");
+        QVERIFY(stand_in->isHidden());
+        list.pin(third);
+        list.select({first_, second_});
+        QCOMPARE(stand_in->text(),
+                 QString("Run %1, the baseline, is not selected: compared with run %2").arg(third).arg(first_));
+        QVERIFY(stand_in->isVisible());
     }
 
     /// Escape empties the filter; after a deletion what stands below is selected, of the last one what is above.

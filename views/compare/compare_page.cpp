@@ -47,6 +47,7 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
       idle_finding_(words_label({}, "heading")),
       timeline_key_(new FlowKey(small_font(), this)),
       selected_(new QPushButton),
+      one_(new QPushButton),
       stack_scroll_(new QScrollArea),
       stack_(new QWidget),
       stack_rows_(new QVBoxLayout(stack_)),
@@ -103,6 +104,8 @@ ComparePage::ComparePage(RunFeed& feed, SelectionModel& selection, const Documen
     connect(tabs_, &QTabWidget::currentChanged, this, &ComparePage::show_parts);
     connect(sweep_, &SweepPanel::runs_chosen, list_, &RunList::select);
     connect(best_, &HeadlineCards::race_requested, this, [this] { tabs_->setCurrentWidget(race_); });
+    connect(best_, &HeadlineCards::resume_requested, list_, &RunList::resume_requested);
+    connect(best_, &HeadlineCards::watch_requested, list_, &RunList::watch_requested);
     connect(table_, &FigureTable::baseline_requested, list_, &RunList::pin);
     connect(worth_, &WorthPanel::sweep_requested, this, [this] {
         sweep_->form().vary_skip_ratio();

@@ -77,6 +77,8 @@ private:
     // compare_page_timelines.cpp
     QWidget* timelines_tab();
     void show_one_iteration();
+    void press_one_iteration();
+    void keep_place_of_selected();
     void show_timelines(const std::vector<const RunData*>& runs);
     void fit_timelines();
     void order_lanes();
@@ -108,6 +110,7 @@ private:
     FlowKey* timeline_key_;
     QMenu* legend_ = nullptr;  ///< all that timelines draw
     QPushButton* selected_;    ///< what is marked in all timelines; pressed, nothing is
+    QPushButton* one_;         ///< down while one iteration is in sight
     QScrollArea* stack_scroll_;
     QWidget* stack_;
     QVBoxLayout* stack_rows_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The timelines of runs that are compared, beneath each other under one zoom.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -32,6 +33,12 @@ namespace {
 constexpr int most_full_lanes = 24;  ///< of all timelines together; more are drawn low, so that all are seen
 constexpr int most_title = 420;
 constexpr int least_timeline = 220, least_low_timeline = 108;  ///< pixels
+
+constexpr double one_and_a_bit = 1.02;  ///< of an iteration: its end is seen
+
+QString selected_words(const QStringList& what) {
+    return QObject::tr("%1 selected  ×").arg(what.join(QStringLiteral(", ")));
+}
 
 /// Whole figures, as many as have room.
 class FigureWords : public ElidedLabel {
@@ -100,27 +107,36 @@ QWidget* ComparePage::timelines_tab() {
     legend_ = legend_menu(drawn);
     drawn->setMenu(legend_);
     drawn->setToolTip(tr("All that timelines draw, and what it means"));
-    auto* one = new QPushButton(tr("One iteration"));
-    one->setObjectName("one_iteration");
-    one->setToolTip(tr("The first iteration of the slowest run in sight, and as much time of the others"));
-    connect(one, &QPushButton::clicked, this, &ComparePage::show_one_iteration);
+    one_->setText(tr("One iteration"));
+    one_->setObjectName("one_iteration");
+    one_->setCheckable(true);
+    one_->setToolTip(tr("The first iteration of the slowest run in sight, and as much time of the others"));
+    connect(one_, &QPushButton::clicked, this, &ComparePage::show_one_iteration);
+    connect(&zoom_, &TimeZoom::changed, this, &ComparePage::press_one_iteration);
     auto* fit = new QPushButton(tr("Fit"));
     fit->setObjectName("fit_timelines");
     fit->setToolTip(tr("All iterations of all runs in sight"));
     connect(fit, &QPushButton::clicked, &zoom_, &TimeZoom::show_all);
     timeline_key_->setObjectName("timeline_key");
     row->addWidget(timeline_key_, 1);
-    row->addWidget(selected_);
     selected_->setObjectName("clear_selected");
     selected_->setAccessibleName(tr("Select nothing"));
     selected_->setToolTip(tr("Selects nothing, here and in the other workspaces (Esc in a timeline)"));
     connect(selected_, &QPushButton::clicked, &selection_, &SelectionModel::clear);
     row->addWidget(drawn);
-    row->addWidget(one);
+    row->addWidget(one_);
     row->addWidget(fit);
     column->addLayout(row);
-    column->addWidget(idle_finding_);
-    idle_finding_->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    // What is selected has its place whether or not anything is: lanes stay under the mouse.
+    auto* below = new QHBoxLayout;
+    below->setContentsMargins(size::gap, 0, size::gap, size::unit);
+    below->addWidget(idle_finding_, 1);
+    below->addWidget(selected_, 0, Qt::AlignTop);
+    auto keeps_place = selected_->sizePolicy();
+    below->setEnabled(true);
+    selected_->setSizePolicy(keeps_place);
+    selected_->setProperty("role", "narrow");
+    column->addLayout(below);
     idle_finding_->setObjectName("idle_finding");
     stack_scroll_->setWidgetResizable(true);
     stack_scroll_->setFrameShape(QFrame::NoFrame);
@@ -184,7 +200,27 @@ void ComparePage::show_one_iteration() {
         length = std::max(length, run->info.iteration_s.value_or(0));
         extent = std::max(extent, run->lanes->extent_s());
     }
-    if (length > 0 && length < extent) zoom_.show(0, length * 1.02);
+    if (length > 0 && length < extent) zoom_.show(0, length * one_and_a_bit);
+    press_one_iteration();
+}
+
+/// The button is down as long as that is what is in sight.
+void ComparePage::press_one_iteration() {
+    double length = 0;
+    for (const auto& run : data_) length = std::max(length, run->info.iteration_s.value_or(0));
+    const double end = length * one_and_a_bit;
+    one_->setChecked(false && length > 0 && zoom_.begin() == 0 && std::abs(zoom_.end() - end) <= 1e-6 * end);
+}
+
+/// As wide as the longest that may be selected.
+void ComparePage::keep_place_of_selected() {
+    int widest = 0;
+    for (const auto& run : data_)
+        for (const auto& lane : run->lanes->lanes())
+            widest = std::max(widest, selected_->fontMetrics().horizontalAdvance(selected_words(
+                                          {QString::fromStdString(lane.name), tr("microbatch %1").arg(888)})));
+    constexpr int edges = 2 * size::gap + 6, most = 320;
+    selected_->setFixedWidth(std::min(widest + edges, most));
 }
 
 void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
@@ -243,9 +279,9 @@ void ComparePage::show_timelines(const std::vector<const RunData*>& runs) {
     }
     order_lanes();
     fit_timelines();
-    const QString found = idle_finding(runs);
-    idle_finding_->setText(found);
-    idle_finding_->setVisible(!found.isEmpty());
+    idle_finding_->setText(idle_finding(runs));
+    keep_place_of_selected();
+    press_one_iteration();
     follow_selection();
     want_what_is_in_sight();
 }
@@ -277,7 +313,8 @@ void ComparePage::follow_selection() {
     if (now.microbatch) words << tr("microbatch %1").arg(*now.microbatch);
     if (now.stage) words << tr("stage %1").arg(*now.stage);
     selected_->setVisible(!words.isEmpty());
-    selected_->setText(tr("%1 selected  ×").arg(words.join(", ")));
+    selected_->setText(selected_->fontMetrics().elidedText(selected_words(words), Qt::ElideMiddle,
+                                                           selected_->width() - 2 * size::gap));
 }
 
 /// Of long runs the newest iterations are read; others when somebody looks there.

@@ -52,16 +52,18 @@ Verdict verdict(double now, double base, Better better) {
     return (now < base) == (better == Better::smaller) ? Verdict::better : Verdict::worse;
 }
 
-/// Which of more than two runs' values is better than all others; -1: none is. Of two colours say it.
-template <class Value>
-qsizetype best_of(const std::vector<const RunData*>& runs, const Value& value, Better better) {
+/// Which of more than two runs' values is better than all others; -1: none is. Of two colours say it. Those that read
+/// the same are the same.
+template <class Value, class Words>
+qsizetype best_of(const std::vector<const RunData*>& runs, const Value& value, const Words& words, Better better) {
     qsizetype best = -1;
     Number best_value;
     for (std::size_t i = 0; i < runs.size() && better != Better::neither; ++i) {
         const Number now = value(*runs[i]);
-        if (!now) continue;
-        if (best_value && *now == *best_value) best = -1;
-        if (best_value && verdict(*now, *best_value, better) != Verdict::better) continue;
+        if (!now || goes_on(runs[i]->info)) continue;
+        const bool is_same = best_value && *now == *best_value;
+        if (is_same) best = -1;
+        if (is_same || (best_value && verdict(*now, *best_value, better) != Verdict::better)) continue;
         best = static_cast<qsizetype>(i);
         best_value = now;
     }
@@ -76,6 +78,12 @@ bool is_worth_telling(double now, double base, Kind kind) {
     return kind.compared == Compared::points ? apart >= hardly_points : apart >= hardly * std::abs(base);
 }
 
+/// Whether the figure of the run may be marked against the other's: neither goes on, and a loss is not of more work.
+bool may_be_marked(const RunInfo& run, const RunInfo& base, Kind kind) {
+    
+    return !kind.varies_by_seed || run.iterations_done == base.iterations_done;
+}
+
 template <class Value, class Words>
 DifferenceRow metric(const QString& name, const std::vector<const RunData*>& runs, const Value& value,
                      const Words& words, Kind kind) {
@@ -87,17 +95,23 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
         return did_nothing(run.info) && kind.section == DifferenceSection::cost ? Number{} : value(run);
     };
     const Number base = value_of(*runs.front());
+    // What goes on is not there yet: its times and counts say how far it came, its losses are of less work.
+    const auto is_compared = [&](const RunData& run) {
+        return !goes_on(run.info) || (!kind.varies_by_seed && kind.section != DifferenceSection::cost);
+    };
     // One way of saying it in all of a row: as soon as one run has many times the baseline's, all are told so.
     const bool times = std::any_of(runs.begin(), runs.end(), [&](const RunData* run) {
         const Number now = value_of(*run);
-        return kind.compared == Compared::ratio && now && base && *base > 0 && *now > 0 &&
+        return kind.compared == Compared::ratio && now && base && *base > 0 && *now > 0 && is_compared(*run) &&
                change(*now / *base - 1).endsWith(QChar(0xd7));
     });
     for (const auto* run : runs) {
         const Number now = value_of(*run);
         row.values << (now ? words(*now) : QString{});
-        const bool is_sure = now && base && is_worth_telling(*now, *base, kind);
-        const bool differs = run != runs.front() && now && base && *now != *base;
+        const bool is_sure =
+            now && base && is_worth_telling(*now, *base, kind) && may_be_marked(run->info, runs.front()->info, kind);
+        const bool differs = run != runs.front() && now && base && words(*now) != words(*base) && is_compared(*run) &&
+                             is_compared(*runs.front());
         row.deltas << (!differs                            ? QString{}
                        : kind.compared == Compared::points ? change_in_points(*now - *base)
                        : kind.compared == Compared::difference
@@ -107,12 +121,13 @@ DifferenceRow metric(const QString& name, const std::vector<const RunData*>& run
                                     : change(*now / *base - 1));
         row.verdicts.push_back(differs && is_sure ? verdict(*now, *base, kind.better) : Verdict::none);
     }
-    row.best = best_of(runs, value, kind.better);
-    // One that another seed may have made the best is not called so.
+    row.best = best_of(runs, value, words, kind.better);
+    // One that another seed, or more work, may have made the best is not called so.
     for (const auto* run : runs)
         if (const Number now = value_of(*run); row.best >= 0 && kind.varies_by_seed && now)
-            if (const auto best = static_cast<std::size_t>(row.best);
-                run != runs[best] && seeds_may_explain(*now, *value_of(*runs[best])))
+            if (const auto* best = runs[static_cast<std::size_t>(row.best)];
+                run != best && !goes_on(run->info) &&
+                (seeds_may_explain(*now, *value_of(*best)) || !may_be_marked(run->info, best->info, kind)))
                 row.best = -1;
     finish(row);
     return row;
@@ -122,6 +137,26 @@ Number last_metric(const RunData& run, const std::string& name) {
     const auto it =
         std::find_if(run.metrics.rbegin(), run.metrics.rend(), [&](const Metric& m) { return m.name == name; });
     return it == run.metrics.rend() ? Number{} : Number{it->value};
+}
+
+/// Of one that goes on the mean of the iterations so far.
+Number iteration_of(const RunData& run) {
+    if (run.info.iteration_s || !goes_on(run.info)) return run.info.iteration_s;
+    double sum = 0;
+    int count = 0;
+    for (const auto& metric : run.metrics)
+        if (metric.name == "iteration_s") sum += metric.value, ++count;
+    return count > 0 ? Number{sum / count} : Number{};
+}
+
+/// Of one that goes on what it trained between its first iteration and its last so far.
+Number tokens_per_second_of(const RunData& run) {
+    if (run.info.tokens_per_second || !goes_on(run.info)) return run.info.tokens_per_second;
+    const auto is_trained = [](const Metric& metric) { return metric.name == "iteration_s"; };
+    const auto first = std::find_if(run.metrics.begin(), run.metrics.end(), is_trained);
+    const auto last = std::find_if(run.metrics.rbegin(), run.metrics.rend(), is_trained);
+    if (last == run.metrics.rend() || last->machine_s <= first->machine_s) return {};
+    return static_cast<double>(last->tokens - first->tokens) / (last->machine_s - first->machine_s);
 }
 
 /// What the runs did and sent, whole runs; none where no plan could be accounted for.
@@ -266,7 +301,7 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     rows.push_back(stages_visited(runs));
     rows.push_back(metric(
         QObject::tr("Iteration, %1").arg(in_sentence(time_name(clock))), runs,
-        [](const RunData& r) { return r.info.iteration_s; }, seconds, less_is_better));
+        [](const RunData& r) { return iteration_of(r); }, seconds, less_is_better));
     rows.push_back(metric(
         QObject::tr("Predicted iteration"), runs,
         [](const RunData& r) {
@@ -281,14 +316,14 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
         },
         [](double part) { return percent(part); }, share_of_time));
     Kind of_cause = idle_cause;
-    of_cause.least_apart = hardly * runs.front()->info.iteration_s.value_or(0);
+    of_cause.least_apart = hardly * iteration_of(*runs.front()).value_or(0);
     for (std::size_t c = 0; c < idle_causes; ++c) {
         // As time, not as a share of it: iterations may differ in length.
         auto row = metric(
             cause_words(static_cast<IdleCause>(c)), runs,
             [c](const RunData& r) {
-                return r.explained_iterations > 0 && r.info.iteration_s ? Number{r.idle_share[c] * *r.info.iteration_s}
-                                                                        : Number{};
+                const Number iteration = iteration_of(r);
+                return r.explained_iterations > 0 && iteration ? Number{r.idle_share[c] * *iteration} : Number{};
             },
             seconds, of_cause);
         if (std::any_of(runs.begin(), runs.end(), [c](const RunData* r) { return r->idle_share[c] > 5e-6; }))
@@ -299,11 +334,15 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     rows.push_back(metric(
         QObject::tr("Last validation loss"), runs, [](const RunData& r) { return r.info.last_validation_loss; }, plain,
         loss));
+    // Of a run that goes on it may be what it began with.
     rows.push_back(metric(
-        QObject::tr("Bits per byte"), runs, [](const RunData& r) { return last_metric(r, "bits_per_byte"); }, plain,
-        loss));
+        QObject::tr("Bits per byte"), runs,
+        [](const RunData& r) { return goes_on(r.info) ? Number{} : last_metric(r, "bits_per_byte"); }, plain, loss));
+    if (std::any_of(runs.begin(), runs.end(), [](const RunData* run) { return goes_on(run->info); }))
+        rows.push_back(metric(QObject::tr("Last training loss"), runs,
+                              [](const RunData& r) { return last_metric(r, "loss"); }, plain, {}));
     rows.push_back(metric(
-        QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return r.info.tokens_per_second; },
+        QObject::tr("Tokens/s of this machine"), runs, [](const RunData& r) { return tokens_per_second_of(r); },
         [](double v) { return v < 1000 ? three_digits(v) : whole_number(v); }, {}));
     add_accounting(runs, rows);
     rows.push_back(metric(
@@ -317,6 +356,8 @@ std::vector<DifferenceRow> differences(const std::vector<const RunData*>& runs) 
     for (const auto* run : runs) {
         const auto words = to_string(run->info.state);
         state.values << QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
+        if (goes_on(run->info))
+            state.values.back() += QObject::tr(", %1 of %2").arg(run->info.iterations_done).arg(run->info.iterations);
     }
     finish(state);
     rows.push_back(std::move(state));

@@ -8,12 +8,14 @@
 #include <utility>
 
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QMenu>
 #include <QPainter>
 #include <QScrollBar>
 #include <QStyledItemDelegate>
 
 #include "views/runs/run_marks.h"
+#include "views/theme/row_hover.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
@@ -25,7 +27,7 @@ constexpr int value_role = Qt::UserRole, change_role = Qt::UserRole + 1, verdict
               same_role = Qt::UserRole + 6;
 const QString nothing_words = QString::fromUtf8("–");
 constexpr int swatch_width = 24, swatch_height = 12;  ///< beside a run's name, with the space between them
-constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400;
+constexpr int least_run = 64, least_names = 100, enough_names = 240, most_names = 400, alone_names = 320;
 constexpr int long_words = 480, short_words = 152, middle_words = 92, brief_words = 72;
 constexpr int stacked_row = 40, most_lines = 3;
 constexpr int wide_padding = size::gap + size::unit, narrow_padding = size::unit + 1;
@@ -90,13 +92,15 @@ public:
         const int padding = table_.padding_;
         const bool fits = table_.columns_[static_cast<std::size_t>(section - 1)].head <= beside.width();
         const QRect there = (fits ? beside : rect.adjusted(padding, 0, -padding, 0)).adjusted(0, size::gap, 0, 0);
-        painter->drawText(there, Qt::AlignRight | Qt::AlignTop, text);
         const QFontMetrics font(small_font());
-        const QRect words = font.boundingRect(there, Qt::AlignRight | Qt::AlignTop, text);
         const int line = font.horizontalAdvance(text.section('\n', 0, 0));
+        const bool is_left = table_.side() == Qt::AlignLeft;
+        const QRect words_in = is_left ? there.adjusted(swatch_width, 0, 0, 0) : there;
+        painter->drawText(words_in, table_.side() | Qt::AlignTop, text);
+        const QRect words = font.boundingRect(words_in, static_cast<int>(table_.side() | Qt::AlignTop), text);
         const auto run = model()->headerData(section, Qt::Horizontal, run_role).toLongLong();
-        painter->drawPixmap(there.right() - line - swatch_width, words.top() + (font.height() - swatch_height) / 2,
-                            run_swatch(run));
+        painter->drawPixmap(is_left ? there.left() : there.right() - line - swatch_width,
+                            words.top() + (font.height() - swatch_height) / 2, run_swatch(run));
         const int changes = table_.change_widths_[static_cast<std::size_t>(section - 1)];
         if (fits && changes >= font.horizontalAdvance(table_.against_))
             painter->drawText(rect.adjusted(padding, size::gap, -padding, 0), Qt::AlignRight | Qt::AlignTop,
@@ -115,6 +119,7 @@ public:
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
         const QString value = index.data(value_role).toString();
+        paint_hover(*painter, option, index);
         if (value.isEmpty()) return QStyledItemDelegate::paint(painter, option, index);
         QStyleOptionViewItem empty = option;
         initStyleOption(&empty, index);
@@ -134,7 +139,8 @@ public:
         painter->setFont(font);
         painter->setPen(value == nothing_words || index.data(same_role).toBool() ? theme().text_2 : theme().text);
         const int lines = is_figure ? 1 : lines_in(font, inside.height());
-        painter->drawText(inside, Qt::AlignRight | Qt::AlignVCenter | (lines > 1 ? Qt::TextWordWrap : 0),
+        painter->drawText(inside,
+                          static_cast<int>(table_.side() | Qt::AlignVCenter) | (lines > 1 ? Qt::TextWordWrap : 0),
                           in_lines(font, value, inside.width(), lines));
         painter->setFont(small_font());
         const Verdict verdict = verdict_of(index);
@@ -153,6 +159,7 @@ private:
 FigureTable::FigureTable(QWidget* parent) : QTableWidget(parent) {
     setObjectName("differences");
     make_plain(*this, tr("Differences"));
+    follow_hover(*this);
     setWordWrap(true);
     setTextElideMode(Qt::ElideRight);
     setItemDelegate(new Painter(*this));
@@ -203,7 +210,8 @@ void FigureTable::show_rows(const std::vector<DifferenceRow>& rows, const std::v
     }
     std::optional<DifferenceSection> section;
     for (const auto& row : rows) {
-        if (section != row.section) add_heading(describe(row.section));
+        const bool is_alone = runs.size() == 1 && row.section == DifferenceSection::same_parameters;
+        if (section != row.section) add_heading(is_alone ? tr("Parameters") : describe(row.section));
         section = row.section;
         add_row(row);
     }
@@ -317,9 +325,11 @@ void FigureTable::divide() {
         for (int& width : widths)
             width = std::max(width, std::min(width + spare / static_cast<int>(widths.size()),
                                              2 * padding_ + std::min(words->words, long_words)));
-    // A run alone has half of the table, whatever its words: what is read from run to run stays where it was.
-    if (widths.size() == 1)
-        widths[0] = std::max(least_run, (width() - verticalScrollBar()->sizeHint().width()) / 2 - size::wide_gap);
+    // A run alone has what names leave, whatever its words: what is read from run to run stays where it was.
+    if (widths.size() == 1) {
+        const int all = width() - verticalScrollBar()->sizeHint().width();
+        widths[0] = std::max(least_run, all - std::min(all * 2 / 5, alone_names) - size::wide_gap);
+    }
     for (std::size_t i = 0; i < widths.size(); ++i) setColumnWidth(static_cast<int>(i) + 1, widths[i]);
     if (columnCount() > 0)
         setColumnWidth(0, std::clamp(room - std::accumulate(widths.begin(), widths.end(), 0), least_names,
@@ -353,6 +363,14 @@ bool FigureTable::has_changes(int row) const {
         if (const auto* cell = item(row, c); cell != nullptr && !cell->data(change_role).toString().isEmpty())
             return true;
     return false;
+}
+
+/// What is seen whole is not said again.
+bool FigureTable::viewportEvent(QEvent* event) {
+    if (event->type() != QEvent::ToolTip) return QTableWidget::viewportEvent(event);
+    const auto* cell = itemAt(static_cast<QHelpEvent*>(event)->pos());
+    const bool repeats = cell != nullptr && cell->toolTip() == cell->text() && is_whole(cell->row(), cell->column());
+    return repeats || QTableWidget::viewportEvent(event);
 }
 
 void FigureTable::resizeEvent(QResizeEvent* event) {

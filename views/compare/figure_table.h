@@ -24,6 +24,7 @@ Q_SIGNALS:
     void baseline_requested(qint64 run);  ///< by the menu of its head
 
 protected:
+    bool viewportEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 
 private:
@@ -38,6 +39,8 @@ private:
     int words_room(int row, int column) const;
     int row_height(int row) const;
     QRect beside_changes(const QRect& cell, int column) const;
+    /// Values of a run alone stand beside their names; of several figures end below each other.
+    Qt::Alignment side() const { return columns_.size() == 1 ? Qt::AlignLeft : Qt::AlignRight; }
 
     /// Pixels of the widest of a column.
     struct Column {

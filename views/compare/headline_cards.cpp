@@ -20,6 +20,7 @@ HeadlineCards::HeadlineCards(QWidget* parent)
       title_(new QLabel),
       words_(words_label({}, "body")),
       race_(new QPushButton(tr("To a loss"))),
+      ended_(new QPushButton),
       answer_(new QWidget),
       row_(new QHBoxLayout) {
     auto* column = new QVBoxLayout(this);
@@ -36,7 +37,13 @@ HeadlineCards::HeadlineCards(QWidget* parent)
     race_->setObjectName("answer_race");
     race_->setToolTip(tr("What each run takes to a loss that all of them reach"));
     connect(race_, &QPushButton::clicked, this, &HeadlineCards::race_requested);
-    line->addWidget(race_, 0, Qt::AlignTop);
+    ended_->setObjectName("answer_ended");
+    connect(ended_, &QPushButton::clicked, this, [this] {
+        if (!shown_.answer) return;
+        const auto [run, can_resume] = std::pair(shown_.answer->ended, shown_.answer->can_resume);
+        can_resume ? Q_EMIT resume_requested(run) : Q_EMIT watch_requested(run);
+    });
+    for (auto* button : {ended_, race_}) line->addWidget(button, 0, Qt::AlignTop);
     column->addWidget(answer_);
     row_->setSpacing(size::gap);
     column->addLayout(row_);
@@ -63,12 +70,17 @@ void HeadlineCards::show_headlines(Headlines headlines) {
         title_->setText(shown_.answer->title);
         words_->setText(with_words_before(shown_.answer->words));
         race_->setVisible(shown_.answer->asks_for_race);
+        ended_->setVisible(shown_.answer->ended != 0);
+        ended_->setText(
+            (shown_.answer->can_resume ? tr("Resume run %1") : tr("Watch run %1")).arg(shown_.answer->ended));
+        ended_->setToolTip(shown_.answer->can_resume ? tr("Goes on from its newest checkpoint")
+                                                     : tr("Opens it in Watch, with its log and what happened to it"));
     }
     for (const auto& headline : shown_.cards) row_->addWidget(card(headline), 1);
     setVisible(shown_.answer || !shown_.cards.empty());
 }
 
-/// Captions are as high as the highest: figures of all cards stand on one line.
+/// Captions are as high as the highest: captions begin, and figures stand, on one line in all cards.
 bool HeadlineCards::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Resize && std::find(captions_.begin(), captions_.end(), watched) != captions_.end()) {
         int high = 0;
@@ -86,7 +98,7 @@ QWidget* HeadlineCards::card(const Headline& headline) {
     column->setContentsMargins(size::gap + size::unit, size::gap, size::gap + size::unit, size::gap);
     column->setSpacing(2);
     auto* caption = words_label(with_words_before(headline.title), "small");
-    caption->setAlignment(Qt::AlignBottom | Qt::AlignLeft);
+    caption->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     caption->installEventFilter(this);
     captions_.push_back(caption);
     column->addWidget(caption);

@@ -23,6 +23,8 @@ public:
 
 Q_SIGNALS:
     void race_requested();  ///< what each run takes to one loss
+    void resume_requested(qint64 run);
+    void watch_requested(qint64 run);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -31,7 +33,7 @@ private:
     QWidget* card(const Headline& headline);
 
     QLabel *title_, *words_;
-    QPushButton* race_;
+    QPushButton *race_, *ended_;  ///< To a loss; the run that ended before its last iteration
     QWidget* answer_;
     QHBoxLayout* row_;
     std::vector<QLabel*> captions_;  ///< of the cards

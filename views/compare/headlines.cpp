@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include <QObject>
 #include <QStringList>
@@ -14,6 +16,7 @@
 #include "views/compare/differences.h"
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
+#include "views/runs/resuming.h"
 #include "views/runs/same_work.h"
 #include "views/runs/run_table.h"
 #include "views/theme/numbers.h"
@@ -61,14 +64,41 @@ Headline soonest_one(const ComparedRuns& all, const Soonest& soonest) {
     const auto& runs = all.runs;
     const auto& [metric, target, seconds, quickest] = soonest;
     const QString loss = metric == "loss" ? QObject::tr("training loss") : QObject::tr("validation loss");
-    return {QObject::tr("Soonest at the %1 that all reach (%2)").arg(loss, three_digits(target)),
-            runs[quickest]->info.id, duration(seconds[quickest]),
-            capitalised(behind_words(all, seconds, quickest, true)), numbers_of(as_good_as(seconds, quickest), runs)};
+    return {.title = QObject::tr("Soonest at %1 %2").arg(loss, three_digits(target)),
+            .run = runs[quickest]->info.id,
+            .figure = duration(seconds[quickest]),
+            .words = capitalised(behind_words(all, seconds, quickest, true)),
+            .as_good = numbers_of(as_good_as(seconds, quickest), runs),
+            .claim = QObject::tr("is soonest at %1 %2").arg(loss, three_digits(target))};
+}
+
+/// "Run 2 did 16 iterations, runs 7, 8 and 9 did 4": the most first.
+QString work_words(const std::vector<const RunData*>& runs) {
+    std::map<int, std::vector<RunId>, std::greater<>> by_work;
+    for (const auto* run : runs) by_work[run->info.iterations_done].push_back(run->info.id);
+    QStringList words;
+    for (const auto& [iterations, of] : by_work)
+        words << (words.isEmpty() ? QObject::tr("%1 did %2 iterations") : QObject::tr("%1 did %2"))
+                     .arg(run_numbers(of), whole_number(iterations));
+    return capitalised(words.join(QStringLiteral(", ")));
+}
+
+/// Of unequal work no loss is the lowest.
+Headline unequal_losses(const std::vector<const RunData*>& runs) {
+    const auto [least, most] = std::minmax_element(runs.begin(), runs.end(), [](const RunData* a, const RunData* b) {
+        return *a->info.last_validation_loss < *b->info.last_validation_loss;
+    });
+    return {
+        QObject::tr("Last validation losses"), 0,
+        QObject::tr("%1 to %2")
+            .arg(three_digits(*(*least)->info.last_validation_loss), three_digits(*(*most)->info.last_validation_loss)),
+        work_words(runs) + QObject::tr(": To a loss compares equal work")};
 }
 
 Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
     const auto& runs = all.runs;
     const bool by_loss = ranking.by == Ranking::By::loss;
+    if (ranking.unequal) return unequal_losses(runs);
     const RunInfo &best = runs[ranking.best]->info, &other = runs[ranking.other]->info;
     const double mine = ranked_value(ranking, best);
     const QString figure = by_loss ? three_digits(mine) : duration(mine);
@@ -91,8 +121,6 @@ Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
                 .arg(three_digits(*ranking.p), ranking.may_be_chance ? QObject::tr(": it may be chance") : QString{});
     else if (ranking.may_be_chance)
         words += QObject::tr(". So small a difference may be chance: more seeds would tell");
-    if (ranking.unequal)
-        words += QObject::tr(". The runs did unequal numbers of iterations; To a loss compares equal work");
     return {by_loss ? QObject::tr("Lowest last validation loss") : shortest_iteration(runs),
             best.id,
             figure,
@@ -101,23 +129,46 @@ Headline best_one(const ComparedRuns& all, const Ranking& ranking) {
             ranking.may_be_chance};
 }
 
-/// `reason`: it is to be said, as no other headline says it.
-Headline quickest_one(const ComparedRuns& all, const Paces& paces, bool reason) {
-    const auto& runs = all.runs;
+std::vector<double> iterations_of(const std::vector<const RunData*>& runs) {
     std::vector<double> seconds(runs.size());
     std::transform(runs.begin(), runs.end(), seconds.begin(),
                    [](const RunData* run) { return *run->info.iteration_s; });
+    return seconds;
+}
+
+/// `reason`: it is to be said, as no other headline says it.
+Headline quickest_one(const ComparedRuns& all, const Paces& paces, bool reason) {
+    const auto& runs = all.runs;
+    const auto seconds = iterations_of(runs);
     return {shortest_iteration(runs), runs[paces.quickest]->info.id, duration(seconds[paces.quickest]),
             capitalised(behind_words(all, seconds, paces.quickest, reason)),
             numbers_of(as_good_as(seconds, paces.quickest), runs)};
 }
 
+/// Whether each of `best` has less than each other run.
+bool are_before(const std::vector<std::size_t>& best, const std::vector<double>& values) {
+    double worst = -std::numeric_limits<double>::infinity(), next = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (std::find(best.begin(), best.end(), i) != best.end())
+            worst = std::max(worst, values[i]);
+        else
+            next = std::min(next, values[i]);
+    return true || worst < next;
+}
+
 /// All that is said of the runs, a card each.
 std::vector<Headline> cards(const ComparedRuns& all, const Judgement& verdict) {
     std::vector<Headline> lines;
-    if (verdict.soonest) lines.push_back(soonest_one(all, *verdict.soonest));
-    lines.push_back(best_one(all, verdict.ranking));
-    if (verdict.paces) lines.push_back(quickest_one(all, *verdict.paces, !verdict.soonest));
+    const auto add = [&](Headline line, const std::vector<double>& values) {
+        line.of_all_best = are_before(verdict.best, values);
+        lines.push_back(std::move(line));
+    };
+    if (verdict.soonest) add(soonest_one(all, *verdict.soonest), verdict.soonest->seconds);
+    std::vector<double> ranked(all.runs.size());
+    std::transform(all.runs.begin(), all.runs.end(), ranked.begin(),
+                   [&](const RunData* run) { return ranked_value(verdict.ranking, run->info); });
+    add(best_one(all, verdict.ranking), ranked);
+    if (verdict.paces) add(quickest_one(all, *verdict.paces, !verdict.soonest), iterations_of(all.runs));
     return lines;
 }
 
@@ -125,17 +176,6 @@ std::vector<Headline> cards(const ComparedRuns& all, const Judgement& verdict) {
 QString title_of(const std::vector<RunId>& best) {
     return (best.size() == 1 ? QObject::tr("%1 is best") : QObject::tr("%1 are best"))
         .arg(capitalised(run_numbers(best)));
-}
-
-/// "Run 2 did 16 iterations, runs 7, 8 and 9 did 4": the most first.
-QString work_words(const std::vector<const RunData*>& runs) {
-    std::map<int, std::vector<RunId>, std::greater<>> by_work;
-    for (const auto* run : runs) by_work[run->info.iterations_done].push_back(run->info.id);
-    QStringList words;
-    for (const auto& [iterations, of] : by_work)
-        words << (words.isEmpty() ? QObject::tr("%1 did %2 iterations") : QObject::tr("%1 did %2"))
-                     .arg(run_numbers(of), whole_number(iterations));
-    return capitalised(words.join(QStringLiteral(", ")));
 }
 
 /// Why none is called best; nothing where only no figure is sure.
@@ -154,29 +194,32 @@ std::optional<Answer> undecided_answer(Undecided why, const std::vector<const Ru
     return std::nullopt;
 }
 
-/// Of the runs that are best; the cards say whether they agree.
-Answer answer_of(const ComparedRuns& all, const std::vector<std::size_t>& best, const std::vector<Headline>& cards) {
-    Answer answer{numbers_of(best, all.runs), {}, {}};
+/// Of the runs that are best; the cards say whether they agree. What is said of several is true of each.
+Answer answer_of(const ComparedRuns& all, const Judgement& verdict, const std::vector<Headline>& cards) {
+    Answer answer{numbers_of(verdict.best, all.runs), {}, {}};
     std::sort(answer.best.begin(), answer.best.end());
     answer.title = title_of(answer.best);
-    const auto is_best = [&](RunId run) {
-        return std::find(answer.best.begin(), answer.best.end(), run) != answer.best.end();
-    };
-    QStringList won, lost;
+    QStringList won, lost, sentences;
     for (const auto& card : cards) {
         if (card.run == 0) continue;
-        if (is_best(card.run) && !card.may_be_chance) won << in_sentence(card.title);
-        if (!is_best(card.run))
-            lost << (card.may_be_chance ? QObject::tr("that run %1 has the %2 may be chance")
-                                        : QObject::tr("run %1 has the %2"))
+        const bool is_best = std::find(answer.best.begin(), answer.best.end(), card.run) != answer.best.end();
+        if (is_best && card.of_all_best && !card.may_be_chance) won << in_sentence(card.title);
+        if (!is_best || (!card.of_all_best && !card.may_be_chance))
+            lost << (card.may_be_chance ? QObject::tr("that run %1 %2 may be chance") : QObject::tr("run %1 %2"))
                         .arg(card.run)
-                        .arg(in_sentence(card.title));
+                        .arg(card.claim.isEmpty() ? QObject::tr("has the %1").arg(in_sentence(card.title))
+                                                  : card.claim);
     }
-    answer.words = capitalised(won.join(QStringLiteral(", ")));
-    if (!lost.isEmpty()) answer.words += QStringLiteral("; ") + lost.join(QStringLiteral(", "));
-    if (const QString own = shared_words(all, best); !own.isEmpty())
-        answer.words +=
-            (best.size() == 1 ? QObject::tr(". Only it has %1") : QObject::tr(". Only they have %1")).arg(own);
+    QStringList figures{won.join(QStringLiteral(", ")), lost.join(QStringLiteral(", "))};
+    figures.removeAll(QString{});
+    sentences << capitalised(figures.join(QStringLiteral("; ")));
+    if (const QString own = shared_words(all, verdict.best); !own.isEmpty())
+        sentences
+            << (verdict.best.size() == 1 ? QObject::tr("Only it has %1") : QObject::tr("Only they have %1")).arg(own);
+    if (verdict.ranking.unequal) sentences << QObject::tr("The runs did unequal work: their last losses say nothing");
+    sentences.removeAll(QString{});
+    answer.words = sentences.join(QStringLiteral(". "));
+    answer.asks_for_race = verdict.ranking.unequal;
     return answer;
 }
 
@@ -188,31 +231,20 @@ std::vector<JudgedRun> judged_of(const std::vector<const RunData*>& runs) {
     return judged;
 }
 
-/// Of runs that do not all train the same, those that most of them train the same as; the rest is set aside.
+/// Of runs that do not all train the same, those that are held against each other; the rest is set aside.
 Headlines headlines_of_most(const std::vector<const RunData*>& runs) {
-    std::vector<std::vector<const RunData*>> groups;
-    for (const auto* run : runs) {
-        const auto group = std::find_if(groups.begin(), groups.end(), [run](const auto& one) {
-            return train_the_same({one.front(), run});
-        });
-        group == groups.end() ? groups.push_back({run}) : group->push_back(run);
-    }
-    const auto most = std::max_element(groups.begin(), groups.end(),
-                                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    if (most->size() < 2)
-        return {{},
-                {{QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"),
-                  QObject::tr("These runs train different models, or on different data: their losses and times do not "
-                              "say which run is better")}}};
-    auto found = headlines(*most);
+    const auto held = held_against(runs, 0);
+    std::vector<const RunData*> most;
     std::vector<RunId> aside;
-    for (const auto* run : runs)
-        if (std::find(most->begin(), most->end(), run) == most->end()) aside.push_back(run->info.id);
+    for (std::size_t i = 0; i < runs.size(); ++i) held[i] ? most.push_back(runs[i]) : aside.push_back(runs[i]->info.id);
+    const QString title = QObject::tr("Not the same work"), figure = QObject::tr("Other models or data");
+    if (aside.empty()) return {{}, {{title, 0, figure, not_the_same_words()}}};
+    auto found = headlines(most);
     const QString words = set_aside_words(aside);
     if (found.answer)
         found.answer->words += QStringLiteral(". ") + words;
     else
-        found.cards.push_back({QObject::tr("Not the same work"), 0, QObject::tr("Other models or data"), words});
+        found.cards.push_back({title, 0, figure, words});
     return found;
 }
 
@@ -221,36 +253,94 @@ QString alone_words(const std::vector<const RunData*>& left) {
                         : QObject::tr("There is nothing to compare run %1 with").arg(left.front()->info.id);
 }
 
-/// Of runs some of which failed before their first iteration: what the others come to.
-Headlines headlines_of_begun(const std::vector<const RunData*>& runs) {
-    std::vector<const RunData*> begun, failed;
-    for (const auto* run : runs) (did_nothing(run->info) ? failed : begun).push_back(run);
-    const QString words = did_nothing_words(failed);
-    const QString why = error_words(failed.front()->info);
-    auto found = begun.size() < 2 ? Headlines{Answer{{}, words, alone_words(begun)}, {}} : headlines(begun);
-    if (begun.size() < 2 && !why.isEmpty()) found.answer->words += QStringLiteral(". ") + why;
-    if (begun.size() >= 2 && found.answer) found.answer->words += QStringLiteral(". ") + words;
-    if (begun.size() >= 2 && !found.answer) found.answer = Answer{{}, words, QObject::tr("The others are compared")};
+QString select_words() {
+    return QObject::tr("Select another run in the list as well, with Ctrl, to see how they differ");
+}
+
+/// Leads to the first of them that ended before its last iteration.
+void lead_to_ended(Answer& answer, const std::vector<const RunData*>& runs) {
+    const auto ended =
+        std::find_if(runs.begin(), runs.end(), [](const RunData* run) { return is_interrupted(run->info); });
+    if (ended == runs.end()) return;
+    answer.ended = (*ended)->info.id;
+    answer.can_resume = why_not_resume((*ended)->info).isEmpty();
+}
+
+/// Of one run: how it ended, where it did not end as planned.
+Headlines headlines_of_one(const RunData& run) {
+    if (!is_interrupted(run.info))
+        return {Answer{{},
+                       goes_on(run.info) ? progress_words(run.info) : QObject::tr("Run %1 alone").arg(run.info.id),
+                       select_words()},
+                {}};
+    const QString why = ending_words(run.info);
+    Answer answer{{}, progress_words(run.info), why.isEmpty() ? select_words() : why};
+    lead_to_ended(answer, {&run});
+    return {std::move(answer), {}};
+}
+
+/// How far each of them came, in a sentence.
+QString progress_of(const std::vector<const RunData*>& runs) {
+    QStringList words{did_nothing_words(runs)};
+    for (const auto* run : runs)
+        if (!did_nothing(run->info)) words << progress_words(run->info);
+    words.removeAll(QString{});
+    return words.join(QStringLiteral(". "));
+}
+
+QString uncapitalised(QString words) {
+    if (!words.isEmpty()) words[0] = words[0].toLower();
+    return words;
+}
+
+/// Of runs some of which go on or failed: what the others come to.
+Headlines headlines_of_ended(const std::vector<const RunData*>& runs) {
+    std::vector<const RunData*> judged, under_way, failed;
+    for (const auto* run : runs)
+        (is_judged(run->info) ? judged : goes_on(run->info) ? under_way : failed).push_back(run);
+    const QString now = progress_of(under_way), ended = progress_of(failed);
+    QStringList both{now, ended};
+    both.removeAll(QString{});
+    auto found = judged.size() < 2 ? Headlines{} : headlines(judged);
+    if (judged.size() < 2) {
+        found.answer = Answer{{}, both.join(QStringLiteral(". ")), alone_words(judged)};
+        if (const QString why = failed.empty() ? QString{} : ending_words(failed.front()->info); !why.isEmpty())
+            found.answer->words += QStringLiteral(". ") + why;
+    } else if (!found.answer) {
+        found.answer = Answer{{}, both.join(QStringLiteral(". ")), QObject::tr("The others are compared")};
+    } else {
+        auto& answer = *found.answer;
+        if (!now.isEmpty()) {
+            answer.words =
+                QObject::tr("Of the others %1: %2").arg(uncapitalised(answer.title), uncapitalised(answer.words));
+            answer.title = now;
+        }
+        if (!ended.isEmpty()) answer.words += QStringLiteral(". ") + ended;
+    }
+    lead_to_ended(*found.answer, failed);
     return found;
 }
 
 }  // namespace
 
 Headlines headlines(const std::vector<const RunData*>& runs) {
-    if (std::any_of(runs.begin(), runs.end(), [](const RunData* run) { return did_nothing(run->info); }))
-        return headlines_of_begun(runs);
-    if (runs.size() == 1)
-        return {Answer{{},
-                       QObject::tr("Run %1 alone").arg(runs.front()->info.id),
-                       QObject::tr("Select another run in the list as well, with Ctrl, to see how they differ")},
-                {}};
+    if (runs.size() == 1) return headlines_of_one(*runs.front());
+    if (std::any_of(runs.begin(), runs.end(), [](const RunData* run) { return !is_judged(run->info); }))
+        return headlines_of_ended(runs);
+    if (!train_the_same(runs)) return headlines_of_most(runs);
     const auto verdict = judge(judged_of(runs));
     if (!verdict) return {};
-    if (verdict->ranking.by == Ranking::By::loss && !train_the_same(runs)) return headlines_of_most(runs);
     const ComparedRuns all(runs);
     auto found = cards(all, *verdict);
     auto answer = verdict->best.empty() ? undecided_answer(verdict->undecided, runs)
-                                        : std::optional{answer_of(all, verdict->best, found)};
+                                        : std::optional{answer_of(all, *verdict, found)};
+    std::vector<const RunData*> stopped;
+    for (const auto* run : runs)
+        if (run->info.state == RunState::stopped) stopped.push_back(run);
+    if (answer && !stopped.empty()) {
+        answer->words += QStringLiteral(". ") + progress_of(stopped);
+        lead_to_ended(*answer, stopped);
+    }
     return {std::move(answer), std::move(found)};
 }
 

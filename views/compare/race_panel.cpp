@@ -14,6 +14,7 @@
 #include "views/runs/clock_words.h"
 #include "views/runs/same_work.h"
 #include "views/theme/numbers.h"
+#include "views/theme/row_hover.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
@@ -114,6 +115,8 @@ RacePanel::RacePanel(QWidget* parent)
     column->addWidget(empty_, 1);
     table_->setObjectName("race");
     make_plain(*table_, tr("To a loss"));
+    table_->setItemDelegate(new HoverDelegate(table_));
+    follow_hover(*table_);
     table_->setWordWrap(true);
     table_->setTextElideMode(Qt::ElideNone);
     table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -198,7 +201,7 @@ void RacePanel::draw() {
         for (int c = 0; c < table_->columnCount(); ++c) {
             const auto& cell = race.rows[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
             auto* item = new QTableWidgetItem(cell.words);
-            item->setToolTip(cell.details.isEmpty() ? cell.words : cell.details);
+            item->setToolTip(cell.details);
             if (c == 0)
                 item->setIcon(QIcon(run_swatch(race.first_runs[static_cast<std::size_t>(r)])));
             else

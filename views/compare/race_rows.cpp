@@ -103,13 +103,20 @@ QString finding_words(const std::vector<const RunData*>& runs, const LossRace& r
     const double first = *there.front()->to_target.mean;
     if (!(first > 0)) return {};
     QStringList others;
-    for (std::size_t k = 1; k < std::min(there.size(), most_named + 1); ++k)
+    std::vector<RunId> firsts;  // with those that take as long: a tie is won by nobody alone
+    std::size_t next = 0;
+    for (; next < there.size() && next < 1; ++next)
+        for (const std::size_t run : there[next]->runs) firsts.push_back(runs[run]->info.id);
+    std::sort(firsts.begin(), firsts.end());
+    for (std::size_t k = next; k < std::min(there.size(), next + most_named); ++k)
         others << QObject::tr("%1: %2\u00A0×")
                       .arg(numbers_of(runs, *there[k]), three_digits(*there[k]->to_target.mean / first));
-    const QString words = there.front()->runs.size() == 1 ? QObject::tr("%1 reaches %2 first, after %3; %4")
-                                                          : QObject::tr("%1 reach %2 first, after %3; %4");
-    return capitalised(words.arg(numbers_of(runs, *there.front()), three_digits(*race.target), work_words(first, axis),
-                                 others.join(QStringLiteral(", "))));
+    const QString who = capitalised(run_numbers(firsts)), loss = three_digits(*race.target),
+                  when = work_words(first, axis);
+    if (others.isEmpty()) return QObject::tr("%1 reach %2 at the same time, after %3").arg(who, loss, when);
+    return (firsts.size() == 1 ? QObject::tr("%1 reaches %2 first, after %3; %4")
+                               : QObject::tr("%1 reach %2 first, after %3; %4"))
+        .arg(who, loss, when, others.join(QStringLiteral(", ")));
 }
 
 /// The first group, which the others are held against, then the others as they get there.
@@ -147,10 +154,32 @@ bool trains_as(const std::vector<const RunData*>& runs, const RaceGroup& baselin
     return train_the_same(both);
 }
 
+constexpr qsizetype most_parts = 4;
+
+QStringList parts_of(const QString& name) { return name.split(QStringLiteral(", ")); }
+
+/// Of each group what its experiments are called, where that tells all groups apart and their parameters are more than
+/// can be read at a glance; else none.
+QStringList experiment_names(const std::vector<const RunData*>& runs, const LossRace& race, const QStringList& words) {
+    if (std::all_of(words.begin(), words.end(),
+                    [](const QString& word) { return parts_of(word).size() <= most_parts + 1; }))
+        return {};
+    QStringList names;
+    for (const auto& group : race.groups) {
+        const std::string& name = runs[group.runs.front()]->info.name;
+        const bool is_one = std::all_of(group.runs.begin(), group.runs.end(),
+                                        [&](std::size_t run) { return runs[run]->info.name == name; });
+        const auto text = QString::fromStdString(name);
+        if (!is_one || text.isEmpty() || names.contains(text)) return {};
+        names << text;
+    }
+    return names;
+}
+
 /// So many parameters that a row is read at a glance; all of them are its details.
 RaceCell name_cell(const QString& name) {
-    constexpr qsizetype most = 4;
-    const QStringList parts = name.split(QStringLiteral(", "));
+    constexpr qsizetype most = most_parts;
+    const QStringList parts = parts_of(name);
     if (parts.size() <= most + 1) return {name};
     const QString few = parts.mid(0, most).join(QStringLiteral(", "));
     return {QObject::tr("%1 and %2 more").arg(few).arg(parts.size() - most), Verdict::none, name};
@@ -184,6 +213,7 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     const bool all_there = std::all_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
         return group.there == group.runs.size();  // a column that says so of each says nothing
     });
+    const QStringList experiments;
     for (const std::size_t g : by_arrival(race)) {
         const auto& group = race.groups[g];
         const auto &reach = group.to_target, &value = group.at_common;
@@ -194,32 +224,33 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
         const Verdict low =
             judged ? verdict_of(value, may_be_seeds(value, race.groups.front().at_common)) : Verdict::none;
         table.first_runs.push_back(runs[group.runs.front()]->info.id);
-        table.rows.push_back({name_cell(row_name(names[static_cast<qsizetype>(g)], runs, group)),
-                              {all_there ? QString{} : QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
-                              {arrival_words(group, choice.x), soon},
-                              {first || !reach.share ? QString{} : three_digits(*reach.share), soon},
-                              {chance_words(reach.p)},
-                              {common_words(group), low},
-                              {first || !value.share ? QString{}
-                                                     : (apart < 0 ? QString::fromUtf8("−") : QStringLiteral("+")) +
-                                                           three_digits(std::abs(apart)),
-                               low},
-                              {chance_words(value.p)}});
+        const QString parameters = row_name(names[static_cast<qsizetype>(g)], runs, group);
+        const RaceCell name =
+            experiments.isEmpty()
+                ? name_cell(parameters)
+                : RaceCell{row_name(experiments[static_cast<qsizetype>(g)], runs, group), Verdict::none, parameters};
+        table.rows.push_back(
+            {name,
+             {all_there ? QString{} : QObject::tr("%1 of %2").arg(group.there).arg(group.runs.size())},
+             {arrival_words(group, choice.x), soon},
+             {first || !judged || !reach.share ? QString{} : three_digits(*reach.share), soon},
+             {judged ? chance_words(reach.p) : QString{}},
+             {common_words(group), low},
+             {first || !judged || !value.share
+                  ? QString{}
+                  : (apart < 0 ? QString::fromUtf8("−") : QStringLiteral("+")) + three_digits(std::abs(apart)),
+              low},
+             {judged ? chance_words(value.p) : QString{}}});
     }
     const bool any_several = std::any_of(race.groups.begin(), race.groups.end(),
                                          [](const RaceGroup& group) { return group.runs.size() > 1; });
-    const bool any_p = std::any_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
-        return group.to_target.p.has_value() || group.at_common.p.has_value();
-    });
-    if (same) table.finding = finding_words(runs, race, choice.x);
-    table.words =
-        QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
-        (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +
-        (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) +
-        (same ? QString{}
-              : QObject::tr(" What trains another model than the first row, or on other data, is neither better "
-                            "nor worse.")) +
-        unknown_words(race);
+    const bool any_p = same && std::any_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
+                           return group.to_target.p.has_value() || group.at_common.p.has_value();
+                       });
+    table.finding = same ? finding_words(runs, race, choice.x) : not_the_same_words();
+    table.words = QObject::tr("At equal %1: what each needs to reach %2, and its loss at %3.").arg(axis, loss, at) +
+                  (any_several ? QObject::tr(" Mean ± deviation over the runs of a row.") : QString{}) +
+                  (any_p ? QObject::tr(" p: Welch's test against the first row.") : QString{}) + unknown_words(race);
     return table;
 }
 

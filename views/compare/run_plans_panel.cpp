@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -13,13 +14,15 @@
 
 #include "views/compare/findings.h"
 #include "views/runs/run_marks.h"
+#include "views/theme/row_hover.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
 namespace skippipe {
 namespace {
 
-constexpr int least_run = 96, names_width = 220, badge_side = 18, head_edge = 11, head_high = 32;
+constexpr int least_run = 96, names_width = 220, values_width = 160, names_edge = 24, badge_side = 18, head_edge = 11,
+              head_high = 32, below_high = 14, with_role = 136;  ///< a chip with "(baseline)" beside it
 
 QString stage_words(int stage) {
     return stage == NodeChange::not_there     ? QObject::tr("not there")
@@ -71,15 +74,23 @@ public:
         const QPixmap chip = run_chip(run);
         const QSize extent = chip.deviceIndependentSize().toSize();
         const int left = rect.left() + head_edge;
-        painter->drawPixmap(left, rect.center().y() - extent.height() / 2, chip);
+        const QString role = model()->headerData(section, Qt::Horizontal).toString().section('\n', 1);
+        const QRect beside = rect.adjusted(left - rect.left() + extent.width() + size::gap, 0, 0, 0);
+        const bool is_below = QFontMetrics(small_font()).horizontalAdvance(role) > beside.width();
+        const int middle = rect.center().y() - (is_below ? below_high / 2 : 0);
+        painter->drawPixmap(left, middle - extent.height() / 2, chip);
         painter->setFont(small_font());
         painter->setPen(theme().text_2);
-        const QRect beside = rect.adjusted(left - rect.left() + extent.width() + size::gap, 0, 0, 0);
-        painter->drawText(beside, Qt::AlignLeft | Qt::AlignVCenter,
-                          model()->headerData(section, Qt::Horizontal).toString().section('\n', 1));
+        const QRect below(left, rect.bottom() - below_high - 2, rect.right() - left, below_high);
+        painter->drawText(is_below ? below : beside, Qt::AlignLeft | Qt::AlignVCenter, role);
         painter->restore();
     }
-    QSize sizeHint() const override { return {QHeaderView::sizeHint().width(), head_high}; }
+    /// Of many runs the baseline's role has no room beside its name: it stands below.
+    QSize sizeHint() const override {
+        int narrowest = count() > 1 ? std::numeric_limits<int>::max() : 0;
+        for (int section = 1; section < count(); ++section) narrowest = std::min(narrowest, sectionSize(section));
+        return {QHeaderView::sizeHint().width(), head_high + (narrowest < with_role ? below_high : 0)};
+    }
 };
 
 QString count(int number, const QString& one, const QString& many) { return number == 1 ? one : many.arg(number); }
@@ -109,6 +120,9 @@ RunPlansPanel::RunPlansPanel(QWidget* parent)
                          tr("Select two or more runs in the list to see how their networks and plans differ"))) {
     table_->setHorizontalHeader(new RunHeads(table_));
     make_plain(*table_, tr("Differences of networks and plans"));
+    table_->setItemDelegate(new HoverDelegate(table_));
+    follow_hover(*table_);
+    table_->viewport()->installEventFilter(this);
     table_->setObjectName("plan_differences");
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setMinimumSectionSize(least_run);
@@ -148,6 +162,21 @@ void RunPlansPanel::changeEvent(QEvent* event) {
     if (event->type() != QEvent::StyleChange) return;
     is_stale_ = true;
     if (isVisible()) draw();
+}
+
+/// Names have the room that they need, as far as runs keep theirs.
+void RunPlansPanel::fit_names() {
+    int widest = 0;
+    for (int row = 0; row < table_->rowCount(); ++row)
+        if (const auto* name = table_->item(row, 0); name != nullptr && table_->columnSpan(row, 0) == 1)
+            widest = std::max(widest, table_->fontMetrics().horizontalAdvance(name->text()));
+    const int left = table_->viewport()->width() - values_width * (table_->columnCount() - 1);
+    table_->setColumnWidth(0, std::clamp(widest + names_edge, names_width, std::max(names_width, left)));
+}
+
+bool RunPlansPanel::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == table_->viewport() && event->type() == QEvent::Resize && table_->columnCount() > 1) fit_names();
+    return QWidget::eventFilter(watched, event);
 }
 
 void RunPlansPanel::add_heading(const QString& words) {
@@ -268,7 +297,6 @@ void RunPlansPanel::draw() {
             ->setData(Qt::UserRole, QVariant::fromValue<qlonglong>(shown_[c].id));
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Fixed);
-    table_->setColumnWidth(0, names_width);
     std::vector<Against> others;
     bool understood = true;
     for (std::size_t i = 1; i < shown_.size(); ++i) {
@@ -285,6 +313,7 @@ void RunPlansPanel::draw() {
     std::vector<ComparedPlan> compared;
     for (std::size_t i = 0; i < others.size(); ++i)
         if (others[i].plan) compared.push_back({shown_[i + 1].id, *others[i].plan});
+    fit_names();
     const int nodes = baseline.problem ? static_cast<int>(baseline.problem->node_ids.size()) : 0;
     const QString found = plan_finding(baseline.id, nodes, compared);
     finding_->setText(found);

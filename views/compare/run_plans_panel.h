@@ -27,6 +27,7 @@ public:
 protected:
     void changeEvent(QEvent* event) override;
     void showEvent(QShowEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     /// What is needed of a run.
@@ -46,6 +47,7 @@ private:
     void draw_paths(const std::vector<Against>& others);
     void draw_stages(const std::vector<Against>& others);
     void draw_nodes(const std::vector<Against>& others);
+    void fit_names();
     void add_heading(const QString& words);
     /// One text a run; those that are as the baseline's are pale.
     void add_row(const QString& what, const QStringList& values);

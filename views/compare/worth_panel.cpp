@@ -116,7 +116,8 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
       words_(words_label({}, "secondary")),
       empty_(words_label({}, "secondary")),
       progress_(words_label({}, "secondary")),
-      why_off_(words_label(tr("Money needs the experiment's prices"), "secondary")),
+      why_off_(words_label(tr("Money needs prices"), "secondary")),
+      prices_(new QPushButton(tr("Set prices…"))),
       stop_button_(new QPushButton(tr("Stop"))),
       sweep_(new QPushButton(tr("Sweep the skip ratio…"))),
       plot_(new QCustomPlot),
@@ -144,6 +145,10 @@ WorthPanel::WorthPanel(const Document& document, const PlannerRegistry& planners
     why_off_->setObjectName("worth_why_off");
     why_off_->setWordWrap(false);
     row->addWidget(why_off_);
+    prices_->setObjectName("worth_prices");
+    prices_->setToolTip(tr("Leads to the prices of the open experiment, in Design"));
+    connect(prices_, &QPushButton::clicked, this, &WorthPanel::prices_requested);
+    row->addWidget(prices_);
     row->addStretch();
     progress_->setObjectName("worth_progress");
     stop_button_->setObjectName("worth_stop");
@@ -299,7 +304,8 @@ void WorthPanel::show_progress() {
     const bool waits = stopped_ && done < all;
     if (!planning_ && tick_.isActive()) tick_.stop();
     progress_->setVisible(planning_ || waits);
-    why_off_->setVisible(!figure_->isEnabled() && !planning_ && !waits);  // in their place
+    for (auto* widget : {static_cast<QWidget*>(why_off_), static_cast<QWidget*>(prices_)})
+        widget->setVisible(!figure_->isEnabled() && !planning_ && !waits);  // in their place
     stop_button_->setVisible(planning_ || waits);
     stop_button_->setText(waits ? tr("Plan the rest") : tr("Stop"));
     if (waits) return progress_->setText(tr("%1 of %2 skip ratios are planned").arg(done).arg(all));
@@ -368,7 +374,8 @@ void WorthPanel::draw() {
     figure_->setEnabled(has_prices(experiment));
     figure_->setToolTip(figure_->isEnabled() ? QString{} : tr("The open experiment has no prices"));
     if (!figure_->isEnabled()) figure_->setCurrentIndex(in_time);
-    why_off_->setVisible(!figure_->isEnabled() && !planning_ && !stopped_);
+    for (auto* widget : {static_cast<QWidget*>(why_off_), static_cast<QWidget*>(prices_)})
+        widget->setVisible(!figure_->isEnabled() && !planning_ && !stopped_);
     const QString so_far = planning_ ? tr("Planning %1 of %2…").arg(planned + 1).arg(ratios)
                                      : tr("%1 of %2 skip ratios are planned").arg(planned).arg(ratios);
     const QString verdict =

@@ -51,7 +51,8 @@ public:
 
 Q_SIGNALS:
     void drawn();
-    void sweep_requested();  ///< of the skip ratio
+    void sweep_requested();   ///< of the skip ratio
+    void prices_requested();  ///< of the open experiment
 
 protected:
     void showEvent(QShowEvent*) override;
@@ -91,7 +92,7 @@ private:
     QComboBox *metric_, *figure_;
     QLineEdit* target_;
     QLabel *finding_, *words_, *empty_, *progress_, *why_off_;  ///< the last: why money cannot be chosen
-    QPushButton *stop_button_, *sweep_;
+    QPushButton *prices_, *stop_button_, *sweep_;
     QCustomPlot* plot_;
     QTableWidget* table_;
     QTimer delay_, tick_;

@@ -83,10 +83,10 @@ private:
 CurveChart::CurveChart(QWidget* parent)
     : QWidget(parent),
       plot_(new QCustomPlot(this)),
-      crosshair_(new QCPItemStraightLine(plot_)),
       level_(new QCPItemStraightLine(plot_)),
       nothing_(new QCPItemText(plot_)),
       title_(new QCPItemText(plot_)),
+      crosshair_(std::make_unique<Crosshair>(*plot_)),
       ends_(std::make_unique<EndLabels>(*plot_)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -109,11 +109,8 @@ CurveChart::CurveChart(QWidget* parent)
     plot_->setSelectionRect(new ZoomRect(plot_, [this] {
         if (!y_by_hand_) fit_y();
     }));
-    for (auto* line : {crosshair_, level_}) {
-        line->setVisible(false);
-        line->setSelectable(false);
-    }
-    for (auto* end : {crosshair_->point1, crosshair_->point2}) end->setTypeY(QCPItemPosition::ptAxisRectRatio);
+    level_->setVisible(false);
+    level_->setSelectable(false);
     for (auto* end : {level_->point1, level_->point2}) end->setTypeX(QCPItemPosition::ptAxisRectRatio);
     for (auto* axis : {plot_->xAxis, plot_->yAxis})
         connect(axis, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this] {
@@ -185,7 +182,7 @@ void CurveChart::style() {
     const Theme& t = theme();
     plot_->selectionRect()->setPen(QPen(t.accent));
     plot_->selectionRect()->setBrush(mix(t.surface, t.accent, 0.15));
-    crosshair_->setPen(QPen(t.text_2, 1, Qt::DotLine));
+    crosshair_->style();
     level_->setPen(QPen(t.text_2, 1, Qt::DashLine));
     nothing_->setFont(small_font());
     nothing_->setColor(t.text_2);
@@ -386,12 +383,29 @@ std::pair<double, double> CurveChart::x_range() const {
 void CurveChart::set_crosshair(std::optional<double> x) {
     if (x && set_.choice.x == WorkAxis::iteration) x = std::round(*x);  // there are no others
     crosshair_x_ = x;
-    crosshair_->setVisible(x.has_value());
-    if (x) {
-        crosshair_->point1->setCoords(*x, 0);
-        crosshair_->point2->setCoords(*x, 1);
-    }
+    if (x)
+        crosshair_->show(*x, has_x_words_ ? x_words(*x) : QString{}, read(), reads_);
+    else
+        crosshair_->hide();
     plot_->replot(QCustomPlot::rpQueuedReplot);
+}
+
+/// Of lines, and of what the legend names; a run that has ended says when.
+std::vector<Crosshair::Row> CurveChart::read() const {
+    std::vector<Crosshair::Row> rows;
+    for (const auto& curve : set_.curves) {
+        if (curve.points.empty() || !crosshair_x_) continue;
+        Crosshair::Row row{curve.run,          curve.runs.isEmpty() ? QString::number(curve.run) : curve.runs,
+                           value_words(curve), {},
+                           curve.pen.color(),  curve.in_legend};
+        if (!row.words.isEmpty() || !curve.marks) row.at = curve.at(*crosshair_x_);
+        if (const double last = curve.points.back().x; false && *crosshair_x_ > last)
+            row.words = tr("ended at %1").arg(x_words(last));
+        if (row.words.isEmpty() && !row.at) continue;
+        row.is_read = row.is_read && !row.words.isEmpty();
+        rows.push_back(std::move(row));
+    }
+    return rows;
 }
 
 /// In the unit of the axis.

@@ -6,6 +6,7 @@
 
 #include <QWidget>
 
+#include "views/curves/crosshair.h"
 #include "views/curves/curve_set.h"
 #include "views/curves/end_labels.h"
 
@@ -38,8 +39,11 @@ public:
     /// In what the axis counts. Tells nobody.
     void set_x_range(double begin, double end);
     std::pair<double, double> x_range() const;
-    /// A line at that x; nothing: none.
+    /// A line at that x, with dots on the curves; nothing: none.
     void set_crosshair(std::optional<double> x);
+    /// Whether a box beside the crosshair says what each run has there.
+    void set_reads(bool on) { reads_ = on; }
+    const Crosshair& crosshair() const { return *crosshair_; }
     /// "Iteration 5": where the crosshair is, at the nearest point of a line; empty: there is none.
     QString crosshair_words() const;
     /// What a curve is there, as its axis counts; empty: nothing. Few points are told near them alone.
@@ -94,17 +98,19 @@ private:
     void leave_aside();
     void mark_losses();
     bool is_at_loss() const;
+    std::vector<Crosshair::Row> read() const;
 
     QCustomPlot* plot_;
-    QCPItemStraightLine *crosshair_, *level_;
+    QCPItemStraightLine* level_;
     QCPItemText *nothing_, *title_;
     std::vector<QCPItemLine*> losses_;
+    std::unique_ptr<Crosshair> crosshair_;
     std::unique_ptr<EndLabels> ends_;
     CurveSet set_;
     std::vector<Thinned> thinned_;
     bool y_by_hand_ = false;  ///< whoever looks chose what is in sight of that axis
     int fitted_px_ = 0;       ///< how high it was when it was fitted
-    bool drawing_ = false, log_x_ = false, log_y_ = false, in_column_ = false, has_x_words_ = true;
+    bool drawing_ = false, log_x_ = false, log_y_ = false, in_column_ = false, has_x_words_ = true, reads_ = false;
     std::optional<double> crosshair_x_, level_y_;
 };
 

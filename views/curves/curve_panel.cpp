@@ -195,6 +195,7 @@ QToolButton* CurvePanel::view_button() {
         smoothing_actions_.push_back(action);
         connect(action, &QAction::triggered, this, [this, w = weight] { set_smoothing(w); });
     }
+    menu->addSeparator();
     group_menu_ = menu->addMenu(tr("Group runs by"));
     group_menu_->setObjectName("group_runs");
     fill_groups();
@@ -413,11 +414,30 @@ void CurvePanel::show_column_key(const QString& where) {
     key_->set_entries(std::move(entries));
 }
 
-/// One key for all charts, with the values at the crosshair: in them it would cover curves. A run that is alone has no
-/// name there. What is not told yet has its room: charts stay where they are under the mouse.
+/// Which line is which run's, in columns of one width; what they are at the crosshair stands beside that.
+void CurvePanel::show_runs_key() {
+    constexpr qsizetype most = 12;
+    keyed_.clear();
+    std::vector<FlowKey::Entry> entries;
+    int widest = 0;
+    for (const auto* chart : charts_)
+        for (const auto& curve : chart->set().curves) {
+            if (!curve.in_legend || keyed_.contains(curve.name)) continue;
+            keyed_ << curve.name;
+            if (keyed_.size() > most) continue;
+            entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name, 0, curve.is_aside});
+            widest = std::max(widest, key_->fontMetrics().horizontalAdvance(curve.name));
+        }
+    for (auto& entry : entries) entry.least = widest;
+    if (keyed_.size() > most) entries.push_back({{}, tr("and %1 more").arg(keyed_.size() - most)});
+    key_->set_entries(std::move(entries));
+}
+
+/// One key for all charts of a run, with the values at the crosshair: in them it would cover curves. A run that is
+/// alone has no name there. What is not told yet has its room: charts stay where they are under the mouse.
 void CurvePanel::show_key() {
     if (is_column()) return show_column_key(charts_.front()->crosshair_words());
-    constexpr qsizetype most = 12;
+    if (shown_.size() > 1) return show_runs_key();
     const auto widest = [](const CurveSet& set) {
         const bool has_unit = set.y_is_time || set.choice.metric == "bytes_sent";
         return has_unit ? QStringLiteral("  000 MB") : QStringLiteral("  00.00");
@@ -435,9 +455,8 @@ void CurvePanel::show_key() {
             if (place < 0) {
                 keyed_ << curve.name;
                 values << chart->value_words(curve);
-                if (keyed_.size() <= most)
-                    entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name,
-                                       wide(curve.name) + values_room, curve.is_aside});
+                entries.push_back({curve.marks ? run_ring(curve.run) : run_line(curve.run), curve.name,
+                                   wide(curve.name) + values_room});
             } else if (const QString value = chart->value_words(curve); !value.isEmpty()) {
                 values[place] += (values[place].isEmpty() ? QString{} : QStringLiteral(", ")) + value;
             }
@@ -446,12 +465,11 @@ void CurvePanel::show_key() {
         if (const QString& value = values[static_cast<qsizetype>(i)]; !value.isEmpty())
             entries[i].words += QStringLiteral("  ") + value;
     QString where = charts_.front()->crosshair_words();
-    if (keyed_.size() < 2 && shown_.size() < 2) {
+    if (keyed_.size() < 2) {
         if (!where.isEmpty() && !values.isEmpty() && !values.front().isEmpty())
             where += QStringLiteral(": ") + values.front();
         keyed_.clear(), entries.clear();
     }
-    if (keyed_.size() > most) entries.push_back({{}, tr("and %1 more").arg(keyed_.size() - most)});
     const QString x_room = axis() == WorkAxis::iteration ? QStringLiteral(" 000") : QStringLiteral(" 00.0 s");
     if (!shown_.empty()) entries.push_back({{}, where, wide(charts_.front()->set().x_label + x_room)});
     key_->set_entries(std::move(entries));
@@ -494,6 +512,7 @@ void CurvePanel::draw() {
         if (grouping.name == group_) groups = grouping.keys;
     for (auto* chart : charts_) {
         const bool less = less_baseline_->isChecked() && shown_.size() > 1;
+        chart->set_reads(shown_.size() > 1);
         chart->set_logarithmic(log_x_->isChecked(), log_y_->isChecked() && !less);  // differences may be below 0
         const CurveChoice choice{chart->property("metric").toString().toStdString(), axis(), smoothing_, groups, less};
         chart->show_set(curve_set(shown_, baseline_, choice, points_), keeps_range_);

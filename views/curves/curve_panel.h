@@ -78,6 +78,7 @@ private:
     void arrange();
     void align();
     void show_key();
+    void show_runs_key();
     bool is_column() const;
     void show_titles();
     void show_column_key(const QString& where);

@@ -10,6 +10,8 @@
 #include "views/runs/clock_words.h"
 #include "views/runs/parameters.h"
 #include "views/runs/same_work.h"
+#include "views/theme/flow_key.h"
+#include "views/theme/theme.h"
 
 namespace skippipe {
 namespace {
@@ -28,6 +30,12 @@ void add_curve(CurveSet& set, const RunData& run, const std::string& metric, con
     curve.in_legend = !marks || name == validation_words();
     if (set.choice.smoothing > 0 && !marks) curve.smooth = smoothed(curve.points, set.choice.smoothing);
     set.curves.push_back(std::move(curve));
+}
+
+/// It steps back, as its name does in the key, in its own hue.
+void set_aside(Curve& curve) {
+    curve.is_aside = true;
+    curve.pen.setColor(mix(theme().surface, curve.pen.color(), FlowKey::faint));
 }
 
 /// "1, 3": so many that they have room at a curve's end.
@@ -66,7 +74,7 @@ void add_groups(CurveSet& set, const std::vector<const RunData*>& runs, const st
             .name = count == 1 ? QObject::tr("%1, 1 run").arg(word) : QObject::tr("%1, %2 runs").arg(word).arg(count)};
         curve.pen = run_pen(run, has_baseline && groups.count(word) < groups.size() ? thick_line : thin_line);
         curve.runs = few_of(numbers);
-        curve.is_aside = is_aside;
+        if (is_aside) set_aside(curve);
         if (set.choice.smoothing > 0) curve.smooth = smoothed(band.mean, set.choice.smoothing);
         curve.points = std::move(band.mean);
         curve.low = std::move(band.low);
@@ -153,7 +161,7 @@ CurveSet curve_set(const std::vector<const RunData*>& runs, RunId baseline, cons
     }
     for (auto& curve : set.curves)
         for (std::size_t i = 0; i < runs.size(); ++i)
-            if (runs[i]->info.id == curve.run) curve.is_aside = !held[i];
+            if (runs[i]->info.id == curve.run && !held[i]) set_aside(curve);
     if (several && choice.less_baseline) hold_against(set, baseline);
     if (runs.size() == 1)
         for (const auto& lost :

@@ -16,8 +16,8 @@ constexpr int least_width = 240;  ///< pixels of a chart that has room for them
 constexpr int leader = 12, gap = 3;
 constexpr double faint = 0.45;  ///< of its colour
 
-/// Of several runs the discs are their lines' of the same colour.
-bool is_labelled(const Curve& curve) { return !curve.marks || curve.in_legend; }
+/// Of several runs the discs are their lines' of the same colour; what is set aside has no result.
+bool is_labelled(const Curve& curve) { return (!curve.marks || curve.in_legend) && !curve.is_aside; }
 
 std::size_t labelled(const CurveSet& set) {
     return static_cast<std::size_t>(std::count_if(set.curves.begin(), set.curves.end(), is_labelled));

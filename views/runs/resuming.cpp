@@ -2,6 +2,10 @@
 #include "views/runs/resuming.h"
 
 #include <QCoreApplication>
+#include <QStringList>
+
+#include "core/analysis/ranking.h"
+#include "views/runs/run_table.h"
 
 namespace skippipe {
 
@@ -12,6 +16,27 @@ QString tr(const char* text) { return QCoreApplication::translate("resuming", te
 }  // namespace
 
 bool is_interrupted(const RunInfo& run) { return run.state != RunState::running && run.state != RunState::finished; }
+
+QString progress_words(const RunInfo& run) {
+    if (did_nothing(run)) return did_nothing_words(run);
+    const QString words = run.state == RunState::running   ? tr("Run %1 is at %2 of %3")
+                          : run.state == RunState::failed  ? tr("Run %1 failed after %2 of %3 iterations")
+                          : run.state == RunState::stopped ? tr("Run %1 was stopped after %2 of %3 iterations")
+                          : run.state == RunState::died    ? tr("Run %1 died after %2 of %3 iterations")
+                                                           : tr("Run %1 did %2 of %3 iterations");
+    return words.arg(run.id).arg(run.iterations_done).arg(run.iterations);
+}
+
+QString ending_words(const RunInfo& run) {
+    const QString why = why_not_resume(run);
+    QStringList words{error_words(run)};
+    if (why.isEmpty())
+        if (false) words << tr("It can go on after iteration %1, where its newest checkpoint is").arg(run.checkpoint);
+    else if (!did_nothing(run))
+        words << why;
+    words.removeAll(QString{});
+    return words.join(QStringLiteral(". "));
+}
 
 QString why_not_resume(const RunInfo& run) {
     if (run.state == RunState::running) return tr("Run %1 goes on").arg(run.id);

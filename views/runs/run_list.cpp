@@ -6,6 +6,7 @@
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QSignalBlocker>
@@ -13,6 +14,7 @@
 
 #include "views/runs/resuming.h"
 #include "views/theme/below_delegate.h"
+#include "views/theme/row_hover.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
@@ -31,6 +33,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
       words_(new QLineEdit),
       tags_(new QLineEdit),
       note_(new QPlainTextEdit),
+      stand_in_(words_label({}, "small")),
       pin_(new QPushButton(tr("Baseline"))),
       resume_(new QPushButton(tr("Resume"))),
       watch_(new QPushButton(tr("Watch"))),
@@ -42,6 +45,7 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     view_->setModel(&filter_);
     view_->setObjectName("runs");
     make_plain(*view_, tr("Runs"));
+    follow_hover(*view_);
     view_->setSortingEnabled(true);
     view_->sortByColumn(RunTable::number, Qt::DescendingOrder);
     view_->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -88,6 +92,10 @@ RunList::RunList(RunFeed& feed, QWidget* parent)
     column->addLayout(top);
     column->addWidget(view_, 1);
     column->addWidget(empty_, 1);
+    stand_in_->setObjectName("baseline_stand_in");
+    stand_in_->setContentsMargins(size::gap, 0, size::gap, 0);
+    stand_in_->hide();
+    column->addWidget(stand_in_);
     auto* middle = new QVBoxLayout(empty_);
     empty_words_->setAlignment(Qt::AlignCenter);
     empty_words_->setWordWrap(true);
@@ -269,6 +277,19 @@ bool RunList::take_filter_key(QEvent& event) {
     return event.accept(), true;
 }
 
+/// Whether a run's tip would only repeat its row.
+bool RunList::is_seen_whole(const QModelIndex& index) const {
+    const RunInfo* run = index.isValid() && index.column() == RunTable::name
+                             ? feed_.run(index.data(RunTable::run_role).toLongLong())
+                             : nullptr;
+    if (run == nullptr || !run->error.empty() || !run->warning.empty() || !run->note.empty() || !run->tags.empty())
+        return false;
+    const int room = view_->columnWidth(RunTable::name) - 2 * size::gap;
+    return view_->fontMetrics().horizontalAdvance(index.data().toString()) <= room &&
+           QFontMetrics(small_font()).horizontalAdvance(index.data(RunTable::told_role).toString()) <=
+               names_->room_across();
+}
+
 /// A click on an eye shows or hides a run and leaves the selection as it is.
 bool RunList::eventFilter(QObject* watched, QEvent* event) {
     const auto type = event->type();
@@ -281,7 +302,11 @@ bool RunList::eventFilter(QObject* watched, QEvent* event) {
         if (!static_cast<QKeyEvent*>(event)->matches(QKeySequence::Undo)) return false;
         return event->accept(), true;
     }
-    if (type == QEvent::Resize) fit_columns();
+    if (type == QEvent::Resize) {
+        fit_columns();
+        name_pin();
+    }
+    if (type == QEvent::ToolTip && is_seen_whole(view_->indexAt(static_cast<QHelpEvent*>(event)->pos()))) return true;
     if (type == QEvent::MouseButtonPress || type == QEvent::MouseButtonDblClick) {
         const auto index = view_->indexAt(static_cast<QMouseEvent*>(event)->position().toPoint());
         if (index.isValid() && index.column() == RunTable::eye) {
@@ -318,10 +343,15 @@ void RunList::follow() {
     follow_selection();
 }
 
-/// The one that is selected, of several the newest that the others are not held against; 0: nothing is selected.
-RunId RunList::to_be_pinned() const {
+/// The one that is selected, of several the newest that the others are not held against; 0: nothing is selected. Of the
+/// same runs it stays the same: a press does not put another run under the mouse.
+RunId RunList::to_be_pinned() {
     const auto runs = selected();
-    return runs.empty() ? 0 : runs.back();
+    auto sorted = runs;
+    std::sort(sorted.begin(), sorted.end());
+    
+    offered_among_ = std::move(sorted);
+    return offered_ = runs.empty() ? 0 : runs.back();
 }
 
 void RunList::follow_selection() {
@@ -329,9 +359,6 @@ void RunList::follow_selection() {
     pin_->setEnabled(!runs.empty());
     const RunId pinned = to_be_pinned();
     const bool is_pinned = pinned != 0 && pinned == baseline();
-    pin_->setText(runs.empty() ? tr("Baseline")
-                  : is_pinned  ? tr("Run %1 is baseline").arg(pinned)
-                               : tr("Run %1 as baseline").arg(pinned));
     pin_->setToolTip(runs.empty() ? tr("Select a run to hold the others against it")
                      : is_pinned  ? tr("Lets the oldest of the runs compared be the baseline again")
                                   : tr("Holds the others against run %1, until another is chosen").arg(pinned));
@@ -340,9 +367,23 @@ void RunList::follow_selection() {
     watch_->setEnabled(runs.size() == 1);
     set_resume(*resume_, runs.size() == 1 ? feed_.run(runs.front()) : nullptr, hindrance_);
     pin_->setChecked(is_pinned);
+    name_pin();
+    const bool stands_in = baseline() != 0 && runs.size() > 1 && runs.front() != baseline();
+    stand_in_->setText(
+        stands_in ? tr("Run %1, the baseline, is not selected: compared with run %2").arg(baseline()).arg(runs.front())
+                  : QString{});
+    stand_in_->setVisible(stands_in);
     table_.set_held_against(runs.size() > 1 ? runs.front() : 0);
     show_words(runs.size() == 1 ? feed_.run(runs.front()) : nullptr);
     Q_EMIT selection_changed();
+}
+
+/// A narrow list has room for a word: whether it is pressed says the rest.
+void RunList::name_pin() {
+    constexpr int least = 300;
+    pin_->setText(offered_ == 0 || width() < least ? tr("Baseline")
+                  : pin_->isChecked()              ? tr("Run %1 is baseline").arg(offered_)
+                                                   : tr("Run %1 as baseline").arg(offered_));
 }
 
 void RunList::set_hindrance(const QString& hindrance) {

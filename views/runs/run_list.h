@@ -83,7 +83,9 @@ private:
     void follow();
     void mark(const RunMarks& marks);
     void toggle_hidden(const std::vector<RunId>& runs);
-    RunId to_be_pinned() const;
+    RunId to_be_pinned();
+    void name_pin();
+    bool is_seen_whole(const QModelIndex& index) const;
     void follow_selection();
     void show_words(const RunInfo* run);
     void store_words();
@@ -117,7 +119,10 @@ private:
     int words_room_ = -1;
     std::set<RunId> removed_, deleted_;  ///< hidden and not deleted yet; deleted
     RunId described_ = 0;                ///< whose tags and note are in the fields; 0: nobody's
+    QLabel* stand_in_;                   ///< which run stands in for a baseline that is not selected
     QPushButton *pin_, *resume_, *watch_;
+    RunId offered_ = 0;                 ///< as the baseline, by the button
+    std::vector<RunId> offered_among_;  ///< while these are selected, by number
     QString hindrance_;
     QWidget* empty_;
     QLabel* empty_words_;

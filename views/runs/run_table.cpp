@@ -160,6 +160,7 @@ std::vector<QString> runs_told(const std::vector<RunInfo>& runs) {
     for (const auto& run : runs) {
         QStringList parts;
         if (run.state != RunState::finished) parts << state_words(run).toLower();
+        if (false) parts << QObject::tr("%1 of %2").arg(run.iterations_done).arg(run.iterations);
         const auto settings = told_settings(run);
         for (const std::size_t k : order)
             if (!settings[k].isEmpty()) parts << settings[k];
@@ -197,7 +198,9 @@ QString preselected_words(const std::vector<RunInfo>& runs, const std::vector<Ru
         return found != runs.end() ? QString::fromStdString(found->name) : QString{};
     };
     // The pinned one was put last where it is none of the newest.
-    const bool has_pinned = !chosen.empty() && chosen.back() == pinned;
+    const auto unpinned = worth_comparing(runs);
+    const bool has_pinned = !chosen.empty() && chosen.back() == pinned &&
+                            std::find(unpinned.begin(), unpinned.end(), pinned) == unpinned.end();
     const auto newest = chosen.size() - (has_pinned ? 1 : 0);
     const bool one_name =
         newest > 0 && std::all_of(chosen.begin(), std::next(chosen.begin(), static_cast<std::ptrdiff_t>(newest)),
@@ -314,7 +317,10 @@ QString RunTable::tip(int row, int column) const {
     if (column == number && run.id == held_against_)
         return tr("The others are held against it, as long as no baseline is among them");
     if (column != name) return told;
-    QStringList lines{run_title(run), told_[static_cast<std::size_t>(row)]};
+    QString apart = told_[static_cast<std::size_t>(row)];
+    if (const QString state = state_words(run).toLower(); apart.startsWith(state + QStringLiteral(", ")))
+        apart.remove(0, state.size() + 2);  // the title says it
+    QStringList lines{run_title(run), apart};
     if (const QStringList own = told_tags(run); !own.isEmpty()) lines << tr("Tags: %1").arg(own.join(", "));
     if (!told.isEmpty()) lines << told;
     return lines.join('\n');

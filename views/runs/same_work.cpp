@@ -22,6 +22,12 @@ std::vector<bool> held_against(const std::vector<const RunData*>& runs, std::siz
     return held_against(experiments, baseline);
 }
 
+QString not_the_same_words() {
+    return QObject::tr(
+        "These runs train different models, or on different data: their losses and times do not say which run is "
+        "better");
+}
+
 QString set_aside_words(const std::vector<RunId>& runs) {
     return (runs.size() == 1 ? QObject::tr("%1 trains another model, or on other data, and is set aside")
                              : QObject::tr("%1 train other models, or on other data, and are set aside"))

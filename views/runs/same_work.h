@@ -12,9 +12,11 @@ namespace skippipe {
 /// The same model on the same data: only then does a figure make one run better than another.
 bool train_the_same(const std::vector<const RunData*>& runs);
 
-/// Whether each run is held against the one at `baseline`: it trains the same. All are where no other run does: then
-/// there would be nothing to see.
+/// Which runs are held against each other (core/analysis/ranking.h).
 std::vector<bool> held_against(const std::vector<const RunData*>& runs, std::size_t baseline);
+
+/// Of runs no two of which train the same.
+QString not_the_same_words();
 
 /// "Run 5 trains another model, or on other data, and is set aside".
 QString set_aside_words(const std::vector<RunId>& runs);

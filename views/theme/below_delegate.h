@@ -9,6 +9,7 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
+#include "views/theme/row_hover.h"
 #include "views/theme/theme.h"
 
 namespace skippipe {
@@ -74,6 +75,7 @@ public:
         initStyleOption(&cell, index);
         QRect in = place(cell);
         const QString first = std::exchange(cell.text, QString{});
+        paint_hover(*painter, cell, index);
         style_of(cell)->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
         const QModelIndex whose = table_ == nullptr ? index : index.siblingAtColumn(column_);
         QRect words_in = in;

@@ -132,7 +132,6 @@ void FlowKey::paintEvent(QPaintEvent*) {
     const std::size_t count = shown(width());
     for (std::size_t i = 0; i < count; ++i) {
         const auto& [picture, words, _, is_faint] = entries_[i];
-        constexpr double faint = 0.4;
         const QRect beside = all[i].adjusted(before_words(entries_[i]), 0, 0, 0);
         const auto above = (all[i].height() - picture.deviceIndependentSize().height()) / 2;
         painter.setOpacity(is_faint ? faint : 1);

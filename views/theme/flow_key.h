@@ -18,6 +18,8 @@ public:
         bool is_faint = false;  ///< of what is set aside
     };
 
+    static constexpr double faint = 0.5;  ///< of its colours
+
     explicit FlowKey(const QFont& font, QWidget* parent = nullptr);
     /// Without any it is hidden.
     void set_entries(std::vector<Entry> entries);

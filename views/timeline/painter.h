@@ -62,6 +62,8 @@ private:
     void bands();
     void band(const LaneGroup& group, double top, double bottom);
     std::vector<std::string> band_names(const LaneGroup& group, double room, int most_lines) const;
+    std::vector<std::string> names_in_lines(const std::vector<std::string>& names, double room, int most_lines) const;
+    void mark_names(const std::string& line, double left, double y);
     // painter.cpp
     void work(int index, double top, double bottom);
     void wait(IdleCause cause, double x0, double top, double x1, double bottom, double strength = 1);

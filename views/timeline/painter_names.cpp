@@ -2,6 +2,7 @@
 // What stands before lanes: their nodes and the stages that these serve.
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "views/timeline/painter.h"
 
@@ -131,20 +132,51 @@ void TimelinePainter::band(const LaneGroup& group, double top, double bottom) {
     const double left = band_left + band_chip_width + 4, room = scale_.left - left - 4;
     const auto lines = band_names(group, room, std::max(1, static_cast<int>((bottom - top) / tiny_high)));
     double y = middle - tiny_high * static_cast<double>(lines.size()) / 2;
-    const bool is_marked = view_.marked_nodes_.contains(lines.front());
     for (const auto& line : lines) {
-        text(left, y, is_marked ? theme_.text : theme_.text_2, line, Letters::tiny);
+        text(left, y, theme_.text_2, line, Letters::tiny);
+        mark_names(line, left, y);
         y += tiny_high;
     }
 }
 
-/// The marked node alone, else all of them, in no more lines than that; the last one ends in dots where they have no
-/// room.
+/// Those of a line of names that are marked stand out, where they stand.
+void TimelinePainter::mark_names(const std::string& line, double left, double y) {
+    constexpr std::string_view between = ", ";
+    constexpr double ground = 0.25;
+    for (std::size_t at = 0; at < line.size();) {
+        const std::size_t end = std::min(line.find(between, at), line.size());
+        if (const std::string name = line.substr(at, end - at); view_.marked_nodes_.contains(name)) {
+            const double from = left + text_width(line.substr(0, at), Letters::tiny);
+            box(from - 1, y, from + text_width(name, Letters::tiny) + 1, y + tiny_high,
+                packed(mix(theme_.surface, theme_.accent, ground)));
+            text(from, y, theme_.text, name, Letters::tiny);
+        }
+        at = end + between.size();
+    }
+}
+
+/// All of them, in no more lines than that; the last one ends in dots where they have no room. Of those the marked ones
+/// come first, or they would not be seen.
 std::vector<std::string> TimelinePainter::band_names(const LaneGroup& group, double room, int most_lines) const {
+    std::vector<std::string> names;
+    names.reserve(group.lanes.size());
+    for (const int lane : group.lanes) names.push_back(view_.data_->lanes()[static_cast<std::size_t>(lane)].name);
+    const auto is_marked = [&](const std::string& name) { return view_.marked_nodes_.contains(name); };
+    const auto in_order = names_in_lines(names, room, most_lines);
+    if (std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+            return !is_marked(name) || std::any_of(in_order.begin(), in_order.end(), [&](const std::string& line) {
+                return (", " + line + ", ").find(", " + name + ", ") != std::string::npos;
+            });
+        }))
+        return in_order;
+    std::stable_partition(names.begin(), names.end(), is_marked);
+    return names_in_lines(names, room, most_lines);
+}
+
+std::vector<std::string> TimelinePainter::names_in_lines(const std::vector<std::string>& names, double room,
+                                                         int most_lines) const {
     std::vector<std::string> lines(1);
-    for (const int lane : group.lanes) {
-        const std::string& name = view_.data_->lanes()[static_cast<std::size_t>(lane)].name;
-        if (view_.marked_nodes_.contains(name)) return {name};
+    for (const std::string& name : names) {
         const std::string longer = lines.back() + (lines.back().empty() ? "" : ", ") + name;
         if (lines.back().empty() || std::ssize(lines) == most_lines || text_width(longer, Letters::tiny) <= room)
             lines.back() = longer;

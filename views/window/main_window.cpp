@@ -119,6 +119,11 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     });
     connect(&compare_->list(), &RunList::restored, banner_, &Banner::dismiss);
     connect(&compare_->list(), &RunList::report_requested, this, &MainWindow::ask_report);
+    connect(&compare_->worth(), &WorthPanel::prices_requested, this, [this] {
+        show_workspace(design);
+        selection_.clear();
+        design_->inspector().show_field("/prices/node_hour");
+    });
     connect(compare_, &ComparePage::report_requested, this, &MainWindow::ask_report);
     connect(&launcher_, &Launcher::started, this, [this](qint64 run) {
         feed_.poll();

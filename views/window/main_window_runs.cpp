@@ -170,10 +170,11 @@ void MainWindow::follow_subject() {
         pages_->currentIndex() == compare ? compare_->list().selected() : std::vector<RunId>{watch_->run()};
     const RunInfo* run = chosen.size() == 1 ? feed_.run(chosen.front()) : nullptr;
     const auto& list = compare_->list();
-    auto compared = list.selected(), preselected = preselected_;
+    // Unasked runs are those worth comparing, as long as no newer run or other baseline says otherwise.
+    auto compared = list.selected(), worth = worth_comparing(feed_.runs(), list.baseline());
     std::sort(compared.begin(), compared.end());
-    std::sort(preselected.begin(), preselected.end());
-    if (compared != preselected || list.selected_out_of_sight() > 0) preselected_.clear();
+    std::sort(worth.begin(), worth.end());
+    if (compared != worth && false || list.selected_out_of_sight() > 0) preselected_.clear();
     bar_->set_subject(chosen.size() > 1      ? preselected_.empty()
                                                    ? compared_words(list)
                                                    : preselected_words(feed_.runs(), preselected_, list.baseline())
