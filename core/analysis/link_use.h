@@ -13,6 +13,9 @@
 
 namespace skippipe {
 
+/// Seconds below which nothing waits: what is less is left over by rounding.
+inline constexpr double least_wait_s = 1e-9;
+
 /// One transfer.
 struct LinkTransfer {
     SpanKind kind = SpanKind::transfer_forward;

@@ -370,6 +370,15 @@ private Q_SLOTS:
     }
 
     /// W9: what was pasted and undone is no longer selected; what was renamed is, by its new name.
+    void escape_clears_the_selection() {
+        Canvas c(two_regions());
+        QVERIFY(c.shown);
+        c.view.scene_model().select_everything();
+        QVERIFY(!c.selection.now().empty());
+        QTest::keyClick(&c.view, Qt::Key_Escape);
+        QVERIFY(c.selection.now().empty() && c.view.scene_model().selectedItems().isEmpty());
+    }
+
     void the_selection_follows_undo_and_rename() {
         Canvas c(two_regions());
         QVERIFY(c.shown);

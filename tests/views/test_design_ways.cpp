@@ -400,6 +400,91 @@ private Q_SLOTS:
                 first_error(validate(six_in_two_regions())) == nullptr);
     }
 
+    /// Offered is what leads to a plan, not to the next problem, and it says what it clears.
+    void remedies_lead_to_a_plan() {
+        for (const int stages : {8, 5}) {
+            auto w = window();
+            w->open_template("quick-start");
+            const auto sizes = w->document().experiment().pipeline.stage_sizes;
+            w->document().edit("Stages", [&](Experiment& e) { e.pipeline.stages = stages; });
+            const Faults faults = w->document().faults();
+            QCOMPARE(faults.size(), std::size_t{2});
+            for (const auto& fault : faults) {
+                const auto remedies = remedies_for(fault, w->document().experiment());
+                QVERIFY2(!remedies.empty(), fault.what.c_str());
+                QCOMPARE(remedies.front().words, QString("Use 6 stages"));
+                for (const auto& remedy : remedies) {
+                    Experiment mended = w->document().experiment();
+                    remedy.mend(mended);
+                    QVERIFY2(validate(mended).empty(), qPrintable(remedy.words));
+                    QCOMPARE(remedy.cleared.size(), std::size_t{2});
+                    QCOMPARE(remedy.left, std::size_t{0});
+                }
+                Experiment mended = w->document().experiment();
+                remedies.front().mend(mended);
+                QVERIFY2(mended.pipeline.stage_sizes == sizes, "what fits stays");
+            }
+            auto* bar = w->design_page().problems().parentWidget()->findChild<RemedyBar*>();
+            QTRY_VERIFY_WITH_TIMEOUT(bar->findChild<QPushButton*>() != nullptr, patient_ms);
+            const QString tip = bar->findChild<QPushButton*>()->toolTip();
+            for (const char* words : {"Clears: Stage sizes: 6 sizes", "Clears: Blocks: 6 blocks over"})
+                QVERIFY2(tip.contains(words), qPrintable(tip));
+            QVERIFY2(!tip.contains("Empties") && !tip.contains("remain"), qPrintable(tip));
+        }
+        // Where none leads to a plan, what each empties and what remains is said.
+        auto w = window();
+        w->open_template("quick-start");
+        w->document().edit("Sizes", [](Experiment& e) {
+            e.pipeline.stage_sizes.back() = 9;
+            e.topology.nodes[0].region = "Nowhere";
+        });
+        auto* bar = w->design_page().problems().parentWidget()->findChild<RemedyBar*>();
+        const auto says = [&](const char* words) {
+            const auto buttons = bar->findChildren<QPushButton*>();
+            return std::any_of(buttons.begin(), buttons.end(),
+                               [&](const QPushButton* one) { return one->toolTip().contains(words); });
+        };
+        auto& list = w->design_page().problems();
+        for (int row = 0; row < list.count(); ++row)
+            if (list.item(row)->text().startsWith("Stage sizes")) list.setCurrentRow(row);
+        QTRY_VERIFY_WITH_TIMEOUT(says("Empties Stage sizes") && says("1 error remains"), patient_ms);
+    }
+
+    /// Whether a plan leaves a node out or sends nothing through it: it is told, with a button.
+    void idle_nodes_are_told_by_one_rule() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        add_node(e, {900, 0}, "region-2");
+        e.pipeline.stages = 6;
+        w->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        PlanOutcome plan = *w->plans().ready();
+        constexpr int last = 6;
+        for (auto& path : plan.plan.paths) std::erase(path.nodes, NodeIndex(last));
+        const auto why_last = [&] {
+            for (const auto& fault : unused_nodes(plan))
+                if (fault.what == plan.problem.node_ids[last] + " executes nothing") return fault.why;
+            return std::string("not told");
+        };
+        QVERIFY2(why_last().find("all-reduces over it") != std::string::npos, why_last().c_str());
+        for (auto& stage : plan.plan.stages) std::erase(stage, NodeIndex(last));
+        QVERIFY2(why_last().find("leaves it out") != std::string::npos, why_last().c_str());
+        // Of a stage of a given size its place goes with it.
+        Fault idle;
+        idle.severity = Fault::Severity::warning;
+        idle.pointer = "/topology/nodes/6";
+        idle.why = "the plan sends no microbatch through it, and stage 1 all-reduces over it all the same";
+        QCOMPARE(idle_stage(idle), std::optional{1});
+        e.pipeline.stage_sizes = {1, 2, 1, 1, 1, 1};
+        const auto remedies = remedies_for(idle, e);
+        QCOMPARE(remedies.size(), std::size_t{1});
+        remedies.front().mend(e);
+        QCOMPARE(e.topology.nodes.size(), std::size_t{6});
+        QCOMPARE(e.pipeline.stage_sizes, std::vector<int>(6, 1));
+        idle.why = "the plan that was found leaves it out";
+        QVERIFY(!idle_stage(idle));
+    }
+
     /// Of what only a plan finds nothing is offered that the next plan may make vain.
     void what_a_plan_finds_is_mended_for_sure() {
         Experiment e = six_in_two_regions();

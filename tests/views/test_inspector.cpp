@@ -202,6 +202,35 @@ private Q_SLOTS:
         QVERIFY(idle->isHidden());
     }
 
+    /// A node says for whom it waits, whose lanes stay bright beside its own.
+    void a_node_says_for_whom_it_waits() {
+        Experiment e;
+        for (int i = 0; i < 3; ++i) add_node(e, {100.0 * i, 0});
+        ShownInspector shown(planners_, e);
+        shown.selection.select({.nodes = {"node-1"}});
+        auto* words = shown.inspector.widget()->findChild<QLabel*>("waits_most_for");
+        QVERIFY(words != nullptr && words->isHidden());
+        auto lanes = std::make_shared<TimelineData>();
+        lanes->set_lanes({"node-1", "node-2", "node-3"});
+        for (const auto& [begin_s, end_s, other] : {std::tuple{0.0, 6.0, 1}, {6.0, 6.2, 2}}) {
+            IdleGap gap{NodeIndex(0), IdleCause::link, begin_s, end_s, MicrobatchIndex(0)};
+            gap.other = NodeIndex(other);
+            lanes->add(gap, 0);
+        }
+        lanes->finish();
+        PlannedIteration plan;
+        plan.lanes = lanes;
+        plan.iteration_s = 10;
+        shown.inspector.show_iteration(plan);
+        QVERIFY(!words->isHidden() && words->isEnabled());
+        QCOMPARE(words->text(), QString("node-2, bright in the plan"));
+        plan.is_outdated = true;
+        shown.inspector.show_iteration(plan);
+        QVERIFY(!words->isEnabled());
+        shown.inspector.show_iteration({});
+        QVERIFY(words->isHidden());
+    }
+
     /// What was typed and is none of the field's values does not stay: not after Escape, nor where it changed nothing.
     void a_field_shows_a_value_of_the_document() {
         Experiment e;
@@ -545,6 +574,13 @@ private Q_SLOTS:
               QString("To region-1"), QString("Between node-1 → node-2 6×"), QString("of it, the most of all links"),
               QString("Microbatches 0, 1, 2")})
             QVERIFY2(said.contains(part), qPrintable(said + "\n" + part));
+        // However little a line is used, and however little waits for it, the sentence stays whole.
+        auto quick = std::make_shared<PlanOutcome>(*plan);
+        quick->problem.hops.change_alike([](Hop& way) { way.bandwidth_bytes_per_s *= 1e5; });
+        for (auto& span : quick->timeline.spans) span.start_s = span.ready_s + 1.67e-16;
+        inspector.show_links({quick, nullptr, false});
+        QVERIFY2(words("link_facts").contains("busy < 0.01 % 3 activations, 3 gradients nothing queues"),
+                 qPrintable(words("link_facts")));
         inspector.show_links({plan, nullptr, true});
         auto* facts = inspector.widget()->findChild<QLabel*>("link_facts");
         QVERIFY2(!facts->isEnabled() && !words("link_facts").contains("Critical"), "of another state: pale");

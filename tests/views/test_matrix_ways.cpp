@@ -75,6 +75,21 @@ private Q_SLOTS:
         QVERIFY(w->document().experiment() == e);
     }
 
+    /// Among cells of its hue the one at hand has a ring.
+    void the_cell_at_hand_has_a_ring() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& table = see_matrix(*w).table();
+        const QModelIndex cell = table.model()->index(0, 5);
+        table.setCurrentIndex(cell);
+        const QRect box = table.visualRect(cell);
+        const QImage seen = table.viewport()->grab().toImage();
+        QCOMPARE(seen.pixelColor(box.left() + 1, box.center().y()), theme().accent);
+        QCOMPARE(seen.pixelColor(box.center().x(), box.top() + 1), theme().accent);
+        QVERIFY(seen.pixelColor(table.visualRect(cell.siblingAtColumn(3)).left() + 1, box.center().y()) !=
+                theme().accent);
+    }
+
     /// The unit is said once beside the cells, which are figures; a figure typed alone is in it.
     void the_matrix_says_its_unit_once() {
         auto w = window();

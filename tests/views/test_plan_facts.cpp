@@ -83,6 +83,33 @@ private Q_SLOTS:
         QCOMPARE(plain(whole_percent(0.178)), QString("18 %"));
     }
 
+    /// What two searches differ by for no reason is no change.
+    void changes_below_the_noise_are_none() {
+        QCOMPARE(plain(told_change(0.000276)), QString("no change (below 0.1 %)"));
+        QCOMPARE(plain(told_change(-0.000999)), QString("no change (below 0.1 %)"));
+        QCOMPARE(told_change(0), QString("no change"));
+        QCOMPARE(plain(told_change(0.0011)), QString("+0.110 %"));
+    }
+
+    /// What an edit changed is said once its plan was searched for as far as the one before.
+    void a_first_guess_is_compared_with_nothing() {
+        auto w = window();
+        Experiment e = six_in_two_regions();
+        e.pipeline.plan_steps = 200'000;
+        w->document().start_new(e);
+        QTRY_VERIFY_WITH_TIMEOUT(w->plans().ready() != nullptr, patient_ms);
+        const auto& figures = w->design_page().figures();
+        int guesses = 0;
+        QObject::connect(&w->plans(), &PlanService::planned, w.get(), [&] {
+            if (w->plans().outcome()->refined) return;
+            ++guesses;
+            QVERIFY2(!figures.toolTip().contains("Since last edit"), qPrintable(figures.toolTip()));
+        });
+        w->document().edit("More", [](Experiment& x) { x.pipeline.microbatches = 8; });
+        QTRY_VERIFY_WITH_TIMEOUT(guesses > 0 && w->plans().ready() != nullptr, patient_ms);
+        QVERIFY2(figures.toolTip().contains("Since last edit"), qPrintable(figures.toolTip()));
+    }
+
     /// Of a gain that is hardly any no digits are told.
     void small_gains_are_told_in_words() {
         Explanation why;
@@ -203,6 +230,30 @@ private Q_SLOTS:
             if (dynamic_cast<SharesItem*>(item) != nullptr) shares = item->zValue();
         }
         QVERIFY(shares > highest);
+    }
+
+    /// A link's share beside the node that has one too stands elsewhere, near and far, folded or not.
+    void shares_stand_apart() {
+        auto w = window();
+        w->open_template("quick-start");
+        auto& scene = w->design_page().canvas().scene_model();
+        const auto items = scene.items();
+        const auto shares = std::find_if(items.begin(), items.end(),
+                                         [](auto* item) { return dynamic_cast<SharesItem*>(item) != nullptr; });
+        const auto& both = dynamic_cast<const SharesItem&>(**shares);
+        for (const double zoom : {0.2, 0.3, 0.5, 0.8, 1.0, 2.0}) {
+            scene.follow_zoom(zoom);
+            for (const auto& link : w->document().experiment().topology.links)
+                for (const char* node : {"n18", "n4", "n2"}) {
+                    scene.show_critical({node, 0.13, {link.from, link.to}, 0.14});
+                    const auto boxes = both.boxes(zoom);
+                    const QByteArray which =
+                        QByteArray::number(zoom) + ' ' + node + ' ' + link.from.c_str() + ' ' + link.to.c_str();
+                    QVERIFY2(!boxes.empty(), which);
+                    QVERIFY2(boxes.size() < 2 || !boxes[0].intersects(boxes[1]), which);
+                    for (const QRectF& box : boxes) QVERIFY2(both.boundingRect().contains(box), which);
+                }
+        }
     }
 
     /// The arrows of a way go round nodes and names, and their numbers stand on none of them.

@@ -204,9 +204,13 @@ private Q_SLOTS:
         QTRY_VERIFY2(window.banner().text().contains("from,to,latency_s"), qPrintable(window.banner().text()));
         QCOMPARE(window.document().experiment().failures.size(), std::size_t{1});
 
-        const auto answer = [](QMessageBox::StandardButton button) {
+        QString said;
+        bool has_room = false;
+        const auto answer = [&](QMessageBox::StandardButton button) {
             auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
             if (box == nullptr) return false;
+            said = box->informativeText();
+            has_room = box->width() >= 400;
             box->button(button)->click();
             return true;
         };
@@ -222,6 +226,9 @@ private Q_SLOTS:
         }
         QTRY_COMPARE(window.document().experiment().name, std::string("Dropped"));
         QCOMPARE(window.document().file().filename().string(), std::string("e.json"));
+        QCOMPARE(said, QString("Save them before opening e.json?"));
+        QVERIFY2(has_room, "for its title");
+        QCOMPARE(Palette::words_of("authors-20"), QString("Authors' 20 nodes"));
     }
 
     /// Its status bar was below the edge of a screen of 1280 x 800.

@@ -49,6 +49,8 @@ Details planned_stage_details(int stage, const Experiment& experiment, const Pla
                               const std::map<std::string, ServedStage>& served);
 /// Which way a microbatch takes in it, what it skips, and its time split in computing, sending and waiting.
 Details planned_microbatch_details(int microbatch, const PlannedIteration& plan);
+/// "n7, n9, bright below": for whom a node waits in it for a good part of its idle time; empty: for nobody.
+QString awaited_words(const PlannedIteration& plan, const std::string& node);
 
 /// Properties of what is selected; of the experiment where nothing is.
 class Inspector : public QScrollArea {
@@ -107,6 +109,7 @@ private:
     void mark_faults();
     void open_sections_of(const QWidget* field);
     void show_idle_row(FormRows& form, const std::string& id);
+    void show_awaited_row(FormRows& form, const std::string& id);
     void show_help(const QWidget* focused);
     void place_help();
     void reveal(const QWidget& field);

@@ -9,6 +9,7 @@
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
+#include "views/timeline/find.h"
 
 namespace skippipe {
 namespace {
@@ -80,6 +81,19 @@ Details planned_microbatch_details(int microbatch, const PlannedIteration& plan)
     Details details = microbatch_details(microbatch, whole_of(plan), *plan.lanes);
     leave_out_iteration(details);
     return details;
+}
+
+QString awaited_words(const PlannedIteration& plan, const std::string& node) {
+    if (plan.lanes == nullptr) return {};
+    const auto& lanes = plan.lanes->lanes();
+    const auto own = std::find_if(lanes.begin(), lanes.end(), [&](const Lane& lane) { return lane.name == node; });
+    if (own == lanes.end()) return {};
+    QStringList names;
+    for (const int lane : with_awaited(*plan.lanes, {static_cast<int>(own - lanes.begin())}, 0, plan.iteration_s,
+                                       least_told_wait * plan.iteration_s))
+        if (const auto& one = lanes[static_cast<std::size_t>(lane)]; one.name != node)
+            names << QString::fromStdString(one.name);
+    return names.isEmpty() ? QString{} : QObject::tr("%1, bright in the plan").arg(names.join(", "));
 }
 
 void Inspector::show_iteration(PlannedIteration iteration) {

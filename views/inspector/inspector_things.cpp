@@ -48,6 +48,7 @@ void Inspector::show_node(const std::string& id) {
     show_memory(*form, id);
     show_values_in_force(*form, {id});
     show_idle_row(*form, id);
+    show_awaited_row(*form, id);
     form->also = [this](Experiment& e, const std::string& key, const Node& before, const Node& after) {
         if (key != "id") return;
         rename(e, before.id, after.id);
@@ -159,6 +160,22 @@ void Inspector::show_idle_row(FormRows& form, const std::string& id) {
         form->set_row_visible(value, !words.isEmpty());
     };
     connect(this, &Inspector::idle_shown, value, say);
+    say();
+}
+
+/// Its lane's words: whose lanes stay bright beside its own.
+void Inspector::show_awaited_row(FormRows& form, const std::string& id) {
+    auto* value = form.add_value(
+        tr("Waits most for"), tr("Their lanes in the plan stay bright beside its own: it waits for each of them for a "
+                                 "tenth of its idle time, or longer"));
+    value->setObjectName("waits_most_for");
+    const auto say = [this, id, form = &form, value] {
+        const QString words = awaited_words(iteration_, id);
+        value->setText(words);
+        value->setEnabled(!iteration_.is_outdated);
+        form->set_row_visible(value, !words.isEmpty());
+    };
+    connect(this, &Inspector::iteration_shown, value, say);
     say();
 }
 

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t most_pairs = 4, most_microbatches = 12;
 
+/// "< 0.01 %" would begin a tag.
+QString html_percent(double share) { return percent(share).toHtmlEscaped(); }
+
 void add_transfers(LinkUse& use, const PlanOutcome& outcome) {
     for (const auto& span : outcome.timeline.spans)
         if (is_on_line(span.kind))
@@ -47,11 +50,11 @@ QString way_words(const LineUse& way, const PlanOutcome& outcome) {
     const QString line = QStringLiteral("<br>");
     QString words = quantity(way.bytes, "B");
     if (outcome.problem.shared_links)
-        words += QObject::tr(", busy %1").arg(percent(way.busy_s / outcome.timeline.iteration_s));
+        words += QObject::tr(", busy %1").arg(html_percent(way.busy_s / outcome.timeline.iteration_s));
     words += line + sent.join(QStringLiteral(", "));
     if (!outcome.problem.shared_links) return words;
     const auto& [waited_s, microbatch] = std::pair(way.longest.waited_s, static_cast<int>(way.longest.microbatch));
-    if (waited_s <= 0) return words + line + QObject::tr("nothing queues");
+    if (waited_s < least_wait_s) return words + line + QObject::tr("nothing queues");
     words += line + QObject::tr("longest wait %1").arg(duration(waited_s));
     if (microbatch < 0) return words;
     return words + QObject::tr(" of %1").arg(fact_anchor(QStringLiteral("microbatch:%1").arg(microbatch),
@@ -104,7 +107,7 @@ QString critical_share_words(const LinkUse& use, const PlannedLinks& planned) {
         });
     });
     if (found == shares.end() || !(found->seconds() > 0)) return QObject::tr("not on it");
-    const QString share = percent(found->seconds() / planned.why->iteration_s);
+    const QString share = html_percent(found->seconds() / planned.why->iteration_s);
     return found == shares.begin() ? QObject::tr("%1 of it, the most of all links").arg(share)
                                    : QObject::tr("%1 of it").arg(share);
 }

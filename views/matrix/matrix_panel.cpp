@@ -62,7 +62,8 @@ int width_of(const QTableView& table, const QModelIndex& cell) {
     return table.itemDelegate()->sizeHint(option, cell).width();
 }
 
-/// Grounds of cells, which the style sheet would leave out.
+/// Grounds of cells, which the style sheet would leave out; a ring round the one at hand, which among cells of the same
+/// hue would hardly be told.
 class HeatCells final : public QStyledItemDelegate {
 public:
     using QStyledItemDelegate::QStyledItemDelegate;
@@ -73,9 +74,13 @@ public:
             painter->fillRect(option.rect, ground);
         }
         QStyledItemDelegate::paint(painter, option, index);
-        if (index.data(MatrixModel::refusal).toString().isEmpty()) return;
+        const auto* table = qobject_cast<const QTableView*>(parent());
+        const bool is_refused = !index.data(MatrixModel::refusal).toString().isEmpty();
+        const bool is_at_hand =
+            option.state & QStyle::State_Selected && table != nullptr && index == table->currentIndex();
+        if (!is_refused && !is_at_hand) return;
         painter->save();
-        painter->setPen(QPen(theme().bad, 2));
+        painter->setPen(QPen(is_refused ? theme().bad : theme().accent, 2));
         painter->drawRect(option.rect.adjusted(1, 1, -1, -1));
         painter->restore();
     }

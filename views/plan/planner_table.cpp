@@ -56,6 +56,9 @@ private:
     }
 };
 
+/// Which bound it is: with the stages as they are another one holds.
+QString gap_words() { return QObject::tr("Above bound of\nany placement"); }
+
 /// What these plans depend on: the planner that is chosen is none of it.
 Experiment planned_key(const Experiment& e) {
     Experiment key = planning_part(e);
@@ -103,13 +106,14 @@ PlannerTable::PlannerTable(Document& document, const PlannerRegistry& planners, 
     make_plain(*table_, tr("Planners side by side"));
     table_->setProperty("role", "narrow");
     table_->setHorizontalHeaderLabels(
-        {tr("Planner"), tr("Iteration"), tr("Above bound"), tr("Idle"), tr("Sent"), tr("Price"), tr("State")});
+        {tr("Planner"), tr("Iteration"), gap_words(), tr("Idle"), tr("Sent"), tr("Price"), tr("State")});
     for (int column = iteration_column; column < note_column; ++column)
         table_->horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
     table_->horizontalHeaderItem(gap_column)
         ->setToolTip(
-            tr("How much longer the iteration is than the bound, below which no plan of that kind can be, rounded "
-               "up: each against its own bound"));
+            tr("How much longer the iteration is than the bound, rounded up: below it no plan of that kind can be, "
+               "whichever nodes serve which stage. That of plans that do every backward in one piece is another than "
+               "that of plans that split it. With the stages as they are a nearer bound may hold: see Plan and Why"));
     table_->horizontalHeaderItem(price_column)->setToolTip(tr("Of an iteration, by the experiment's prices"));
     table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -326,7 +330,7 @@ void PlannerTable::resizeEvent(QResizeEvent* event) {
     const bool is_narrow = width() < wide_enough_for_bytes;
     table_->setColumnHidden(bytes_column, is_narrow);
     // What became of a planner is read whole: in a narrow table it has the room of a longer head.
-    table_->horizontalHeaderItem(gap_column)->setText(is_narrow ? tr("Gap") : tr("Above bound"));
+    table_->horizontalHeaderItem(gap_column)->setText(is_narrow ? tr("Gap") : gap_words());
     table_->horizontalHeader()->setMinimumSectionSize(std::clamp(width() / 8, least_column, most_column));
     share_room();
 }

@@ -127,15 +127,21 @@ double WhatIfCurve::top_s() const {
     return step > 0 ? step * std::ceil(most_s_ / step - 1e-9) : 0;
 }
 
-/// What the axis is to hold.
+bool WhatIfCurve::is_level() const {
+    constexpr double no_difference = 0.001;
+    return most_s_ - least_s_ < no_difference * most_s_;
+}
+
+/// What the axis is to hold. A line that is level would look like none in an axis that is magnified for it.
 double WhatIfCurve::range_s() const {
     constexpr double least_share = 0.02;  // of the longest: what differs by less is as good as level
+    if (is_level()) return most_s_;
     return least_s_ < most_s_ / 2 ? most_s_ : std::max(1.2 * (most_s_ - least_s_), least_share * most_s_);
 }
 
 double WhatIfCurve::bottom_s() const {
     const double step = step_s();
-    if (step <= 0 || range_s() >= most_s_) return 0;
+    if (step <= 0 || is_level() || range_s() >= most_s_) return 0;
     const double below = (range_s() - (most_s_ - least_s_)) / 2;
     return std::max(0.0, step * std::floor((least_s_ - below) / step + 1e-9));
 }
@@ -183,17 +189,15 @@ bool WhatIfCurve::covers_line(const QRectF& box) const {
                             {box.bottomLeft(), box.bottomRight()},
                             {box.topLeft(), box.bottomLeft()},
                             {box.topRight(), box.bottomRight()}};
-    for (std::size_t i = 0; i < answers_.size(); ++i) {
-        if (!answers_[i].has_plan()) continue;
-        if (box.contains(place(i))) return true;
-        if (i + 1 == answers_.size() || !answers_[i + 1].has_plan()) continue;
+    for (std::size_t i = 0; i < answers_.size(); ++i)
+        if (answers_[i].has_plan() && box.contains(place(i))) return true;
+    const auto parts = joined();
+    return std::any_of(parts.begin(), parts.end(), [&](std::size_t i) {
         const QLineF part(place(i), place(i + 1));
-        if (std::any_of(std::begin(edges), std::end(edges), [&](const QLineF& edge) {
-                return part.intersects(edge, nullptr) == QLineF::BoundedIntersection;
-            }))
-            return true;
-    }
-    return false;
+        return std::any_of(std::begin(edges), std::end(edges), [&](const QLineF& edge) {
+            return part.intersects(edge, nullptr) == QLineF::BoundedIntersection;
+        });
+    });
 }
 
 /// Of small words above, below or beside a point, where they cover neither the line nor an axis' words.
@@ -222,6 +226,7 @@ void WhatIfCurve::draw_words(QPainter& painter) const {
     painter.setPen(theme().text);
     for (const std::size_t i : order) {
         if (i >= answers_.size() || !answers_[i].has_plan()) continue;
+        if (is_level() && !taken.empty()) return;  // the same once more
         const QString words = bounded_by(answers_[i], iteration_words(answers_[i].seconds, most_s_));
         const auto box = box_beside(place(i), painter.fontMetrics().horizontalAdvance(words));
         if (!box ||
@@ -325,15 +330,29 @@ void WhatIfCurve::draw_gaps(QPainter& painter) const {
                      no_plan_words());
 }
 
-/// Broken where there is no plan, dashed where it leads to what may be shorter still.
+/// Broken where there is no plan, or only a bound: nothing says what lies between that and its neighbours.
+std::vector<std::size_t> WhatIfCurve::joined() const {
+    const auto is_settled = [&](std::size_t i) { return answers_[i].has_plan() && answers_[i].is_whole; };
+    std::vector<std::size_t> from;
+    for (std::size_t i = 0; i + 1 < answers_.size(); ++i)
+        if (is_settled(i) && is_settled(i + 1)) from.push_back(i);
+    return from;
+}
+
 void WhatIfCurve::draw_line(QPainter& painter) const {
-    for (std::size_t i = 0; i + 1 < answers_.size(); ++i) {
-        const auto &from = answers_[i], &to = answers_[i + 1];
-        if (!from.has_plan() || !to.has_plan()) continue;
-        const bool is_settled = from.is_whole && to.is_whole;
-        painter.setPen(QPen(theme().accent, is_settled ? 2 : 1.5, is_settled ? Qt::SolidLine : Qt::DashLine));
-        painter.drawLine(place(i), place(i + 1));
-    }
+    painter.setPen(QPen(theme().accent, 2));
+    for (const std::size_t i : joined()) painter.drawLine(place(i), place(i + 1));
+}
+
+/// The time is there or below.
+void WhatIfCurve::draw_bound(QPainter& painter, QPointF at) const {
+    constexpr double half = 5, tail = 11, head = 3;
+    painter.setPen(QPen(theme().accent, 2));
+    painter.drawLine(at - QPointF(half, 0), at + QPointF(half, 0));
+    const QPointF end = at + QPointF(0, tail);
+    painter.setPen(QPen(theme().accent, 1.5));
+    painter.drawLine(at, end);
+    painter.drawPolyline(QPolygonF({end + QPointF(-head, -head), end, end + QPointF(head, -head)}));
 }
 
 void WhatIfCurve::draw_point(QPainter& painter, std::size_t i) const {
@@ -349,7 +368,8 @@ void WhatIfCurve::draw_point(QPainter& painter, std::size_t i) const {
     }
     painter.setBrush(t.surface);
     if (static_cast<int>(i) == chosen_) painter.drawEllipse(at, point_radius + 4, point_radius + 4);
-    if (answer.is_whole) painter.setBrush(t.accent);
+    if (!answer.is_whole) return draw_bound(painter, at);
+    painter.setBrush(t.accent);
     painter.drawEllipse(at, point_radius, point_radius);
 }
 

@@ -12,9 +12,9 @@ namespace skippipe {
 /// A time of a curve that goes up to `most_s`: in its axis' unit, where that is minutes in minutes and seconds.
 QString iteration_words(double seconds, double most_s);
 
-/// The iteration time over the values of one quantity: a line through what was planned, the present value and the
-/// chosen one marked, hollow, dashed and "at most" where only a short search has been made. A click, or Left and Right,
-/// choose a value.
+/// The iteration time over the values of one quantity: a line through what was searched for in full, the present value
+/// and the chosen one marked; what only a short search found is a bound, from which the time goes down, and on no line.
+/// A click, or Left and Right, choose a value.
 class WhatIfCurve : public QWidget {
     Q_OBJECT
 public:
@@ -30,6 +30,10 @@ public:
     double bottom_s() const;
     /// Where the point of a value stands.
     QPointF place(std::size_t value) const;
+    /// Whether all times are as good as the same.
+    bool is_level() const;
+    /// Values that a line leads from to the next.
+    std::vector<std::size_t> joined() const;
     /// What of the widget the axes enclose: all their words stand whole beside it.
     QRectF enclosed() const { return frame(); }
     QSize sizeHint() const override { return {320, 140}; }
@@ -64,6 +68,7 @@ private:
     void draw_now(QPainter& painter) const;
     void draw_line(QPainter& painter) const;
     void draw_point(QPainter& painter, std::size_t i) const;
+    void draw_bound(QPainter& painter, QPointF at) const;
     void draw_words(QPainter& painter) const;
     bool covers_times(const QRectF& box) const;
     bool covers_line(const QRectF& box) const;

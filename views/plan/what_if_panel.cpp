@@ -223,6 +223,13 @@ QString WhatIfPanel::spread_words() const {
         if (most == nullptr || answer.seconds > most->seconds) most = &answer;
     }
     if (least == nullptr) return busy_ ? tr("No value has a plan by a short search") : tr("No value has a plan");
+    if (curve_->is_level() && whole == answers_.size())
+        return tr("Makes no difference: %1").arg(iteration_words(most->seconds, curve_->most_s()));
+    if (curve_->is_level())
+        return tr("Makes no difference so far: at most %1; %2 of %3 searched in full")
+            .arg(iteration_words(most->seconds, curve_->most_s()))
+            .arg(whole)
+            .arg(answers_.size());
     const QString spread =
         (least->is_whole && most->is_whole ? tr("%1 to %2") : tr("%1 to %2 at most"))
             .arg(iteration_words(least->seconds, curve_->most_s()), iteration_words(most->seconds, curve_->most_s()));
@@ -237,6 +244,9 @@ void WhatIfPanel::say() {
     const bool has = which >= 0 && at >= 0 && at < static_cast<int>(answers_.size());
     use_->setEnabled(has);
     const bool is_empty = answers_.empty() && !(awaits_ && plan_);
+    note_->show_words(awaits_ ? tr("The iteration time over a quantity appears here as soon as the search for the plan "
+                                   "has ended")
+                              : tr("The iteration time over a quantity appears here once there is a plan"));
     note_->setVisible(is_empty);
     for (auto* part : {head_, static_cast<QWidget*>(curve_)}) part->setVisible(!is_empty);
     if (answers_.empty()) return words_->setText(tr("Asked anew as soon as the new plan is there"));
@@ -256,7 +266,7 @@ void WhatIfPanel::say() {
                                                                 : tr("%1: no plan, %2").arg(value, answer.why)
                     : now_s > 0 && now_s != answer.seconds
                         ? tr("%1: %2, %3 against now")
-                              .arg(value, time_words(answer, curve_->most_s()), change(answer.seconds / now_s - 1))
+                              .arg(value, time_words(answer, curve_->most_s()), told_change(answer.seconds / now_s - 1))
                         : tr("%1: %2").arg(value, time_words(answer, curve_->most_s())));
 }
 

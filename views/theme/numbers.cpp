@@ -80,6 +80,14 @@ QString change(double share) {
     return QString::fromStdString(format_change(share)).replace('-', QChar{0x2212});  // a minus, no hyphen
 }
 
+QString told_change(double share) {
+    constexpr double least_told = 0.001;
+    constexpr double nothing = 1e-9;
+    if (std::abs(share) >= least_told) return change(share);
+    if (std::abs(share) < nothing) return QObject::tr("no change");
+    return QObject::tr("no change (below %1)").arg(QStringLiteral("0.1") + thin + QLatin1Char('%'));
+}
+
 QString change_in_points(double share) {
     const QString sign = share < 0 ? QString{QChar{0x2212}} : QStringLiteral("+");
     const double points = 100 * std::abs(share);

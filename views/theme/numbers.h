@@ -20,6 +20,8 @@ QString whole_percent(double share);
 /// By how much something is above a bound, rounded up, so that it holds as "at most": "3.1 %", from 10 % on "22 %".
 QString at_most_percent(double gap);
 QString change(double share);
+/// The same where two searches are compared, which differ by a little for no reason: "no change (below 0.1 %)".
+QString told_change(double share);
 /// Of a share against another one: "+11.8 pp", percentage points, for a difference of 0.118.
 QString change_in_points(double share);
 /// A chance by a test of significance: "0.013", "< 0.001"; empty where there was no test.

@@ -29,6 +29,9 @@ struct SpanQuery {
 /// are shown), lengths (>1s, <20ms), and else parts of a node's name. `fault` says which word could not be understood.
 SpanQuery read_query(std::string_view text, std::string& fault);
 
+/// Of an iteration: a wait that counts.
+inline constexpr double least_told_wait = 1e-3;
+
 /// Those lanes, and of the nodes that they wait for between two times those that at least a tenth of it is for; waits
 /// shorter than `least_s` do not count. Of more than a dozen lanes, which wait for all others, the lanes alone.
 std::vector<int> with_awaited(const TimelineData& data, const std::vector<int>& lanes, double begin_s, double end_s,

@@ -6,7 +6,7 @@
 
 namespace skippipe {
 namespace {
-constexpr double fold_pixels = 3, least_told = 1e-3;  ///< of an iteration: a wait that counts
+constexpr double fold_pixels = 3;
 constexpr double hatch_pixels = 5, low_mark_pixels = 10;
 constexpr double planned_row = 5;  ///< of a lane's lower edge
 constexpr double least_planned_iteration_pixels = 60;
@@ -28,7 +28,7 @@ TimelinePainter::TimelinePainter(const TimelineView& view, const Atlas& atlas, I
     SpanQuery query = looks_for_ ? view.found_->query : view.marked_spans_;
     if (const auto marked = view.marked_lanes(); query == SpanQuery{} && !marked.empty()) {
         const auto [begin_s, end_s] = view.told_stretch();
-        query.lanes = with_awaited(*view.data_, marked, begin_s, end_s, least_told * (end_s - begin_s));
+        query.lanes = with_awaited(*view.data_, marked, begin_s, end_s, least_told_wait * (end_s - begin_s));
     }
     names_lanes_ = !query.lanes.empty();
     if (view.data_ != nullptr && query != SpanQuery{}) bright_.emplace(*view.data_, query);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr double least_text_zoom = 0.5;  // below it, words shrink with the rest
 constexpr double share_height = 14, share_pad = 5;
-constexpr double refused = 1e6;  // of a place on a node, as an area: any other place goes before it
+constexpr double least_weight = 1e-6;  // of what is not covered, as an area
+constexpr double refused = 1e6;        // of a place on a node, as an area: any other place goes before it
 
 }  // namespace
 
@@ -54,22 +55,30 @@ void draw_share(QPainter* painter, QPointF at, const QString& words) {
 }
 
 QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF size, double zoom,
-                       const QGraphicsItem* own) {
+                       const QGraphicsItem* own, const std::vector<QRectF>& taken,
+                       const std::function<double(const QRectF&)>& cost) {
     QPointF best = places.front();
+    const auto on_disc = [](const QRectF& box, QPointF middle, double radius) {
+        const double hidden = area_of(box & QRectF(middle.x() - radius, middle.y() - radius, 2 * radius, 2 * radius));
+        return hidden + (hidden > 0 ? refused : 0);
+    };
     double least = std::numeric_limits<double>::infinity();
     for (const QPointF at : places) {
         const QRectF box(at - QPointF(size.width() / 2, size.height() / 2), size);
         double covered = 0;
+        for (const QRectF& words : taken)
+            if (const double hidden = area_of(box & words); hidden > 0) covered += hidden + refused;
         for (const auto* item : scene.items(box, Qt::IntersectsItemBoundingRect)) {
-            if (const auto* label = dynamic_cast<const RegionLabel*>(item))
+            if (const auto* label = dynamic_cast<const RegionLabel*>(item); label != nullptr && label->is_shown())
                 covered += area_of(box & label->words_and_handle_box(zoom));
+            if (const auto* region = dynamic_cast<const RegionItem*>(item);
+                region != nullptr && region->is_folded() && region != own)
+                covered += on_disc(box, region->pos(), region->boundingRect().width() / 2);
             const auto* node = dynamic_cast<const NodeItem*>(item);
             if (node == nullptr || !node->isVisible()) continue;
-            const QRectF disc(node->pos() - QPointF(node_radius, node_radius),
-                              QSizeF(2 * node_radius, 2 * node_radius));
-            const double hidden = node == own ? 0 : area_of(box & disc);
-            covered += hidden + (hidden > 0 ? refused : 0) + area_of(box & node->name_box(zoom));
+            covered += (node == own ? 0 : on_disc(box, node->pos(), node_radius)) + area_of(box & node->name_box(zoom));
         }
+        if (cost && covered < least) covered += least_weight * cost(box);
         if (covered < least) best = at, least = covered;
         if (covered == 0) break;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Marks and measures that several items of the canvas share.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include <QGraphicsScene>
@@ -28,9 +29,12 @@ QSizeF share_size(const QString& words);
 /// A share on a dark ground: "13 %", in the same size whatever the zoom.
 void draw_share(QPainter* painter, QPointF at, const QString& words);
 /// The first of these places, in scene coordinates, at which a box of that size covers no node and, of names and of
-/// what links are drawn from, the least, where the canvas is magnified by `zoom`; the disc of `own` it may cover.
+/// what links are drawn from, the least, where the canvas is magnified by `zoom`; the disc of `own` it may cover. What
+/// is `taken` by other words is as good as a node, and so is a folded region. Of places that are as quiet the one at
+/// which `cost` is least; it counts for less than what is covered.
 QPointF quietest_place(const QGraphicsScene& scene, const std::vector<QPointF>& places, QSizeF size, double zoom,
-                       const QGraphicsItem* own = nullptr);
+                       const QGraphicsItem* own = nullptr, const std::vector<QRectF>& taken = {},
+                       const std::function<double(const QRectF&)>& cost = {});
 /// In the painter's brush, at the end of a line that comes at that angle.
 void draw_arrow_head(QPainter* painter, QPointF tip, double angle, double length);
 /// 0 of what is empty.

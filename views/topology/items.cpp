@@ -29,6 +29,7 @@ constexpr double least_share_line = 64;  // pixels of a link on which its share 
 constexpr double beside_middle[] = {0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74};  // of a line, the middle first
 constexpr double ring_gap = 2, ring_width = 3;                                 // of what is selected
 constexpr double most_ring_scale = 4, share_room = 60;  // they stay within NodeItem::boundingRect
+constexpr double share_reach = 140;  // pixels from a line or a folded region to the far end of a share of it
 
 constexpr double least_number_zoom = 0.2, least_number = 9;  // pixels of a stage's number, where names are left out
 
@@ -205,15 +206,37 @@ void NodeItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     }
 }
 
-void NodeItem::paint_share(QPainter* painter) const {
-    const double zoom = painter->worldTransform().m11();
-    if (critical_share > 0 && is_close(painter))
-        draw_share(painter, pos() + share_place(zoom), whole_percent(critical_share));
+QRectF NodeItem::share_box(double zoom) const {
+    const bool is_folded = region != nullptr && region->is_folded();
+    if (critical_share <= 0 || (!is_folded && (zoom < least_name_zoom || !isVisible()))) return {};
+    QRectF box({}, share_size(whole_percent(critical_share)) * share_scale(zoom));
+    box.moveCenter(seen_at() + share_place(zoom));
+    return box;
+}
+
+void NodeItem::paint_share(QPainter* painter, const QRectF& box) const {
+    draw_share(painter, box.center(), whole_percent(critical_share));
+}
+
+/// Round a disc, the free side first; further out where all sides are taken.
+QPointF RegionItem::share_place(QSizeF size, double zoom) const {
+    std::vector<QPointF> places;
+    const QSizeF half = size / 2;
+    for (const double out : {2.0, 12.0, 24.0, 40.0, 60.0}) {
+        const double away = folded_radius() + out * pixel_;
+        for (const int side : {1, -1}) places.push_back(pos() + QPointF(0, side * (away + half.height())));
+        for (const int side : {1, -1}) places.push_back(pos() + QPointF(side * (away + half.width()), 0));
+        for (const int x : {1, -1})
+            for (const int y : {1, -1})
+                places.push_back(pos() + QPointF(x * (0.7 * away + half.width()), y * (0.7 * away + half.height())));
+    }
+    return quietest_place(*scene(), places, size, zoom, this) - pos();
 }
 
 /// Above the rings or at their sides, beside the marks that may stand there, where it covers no name.
 QPointF NodeItem::share_place(double zoom) const {
-    const QSizeF box = share_size(whole_percent(critical_share)) * text_scale(zoom);
+    const QSizeF box = share_size(whole_percent(critical_share)) * share_scale(zoom);
+    if (region != nullptr && region->is_folded()) return region->share_place(box, zoom);
     std::vector<QPointF> places;
     const auto add_round = [&](double top, double beyond) {
         constexpr double half = node_radius / 2;
@@ -359,15 +382,25 @@ void LinkItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget
     if (fails) draw_failure_mark(painter, line_.center() - aside);
 }
 
-void LinkItem::paint_share(QPainter* painter) const {
-    const bool has_marks = fault_level > 0 || fails || isSelected() || hovered;  // its words say the share too
-    if (!critical || has_marks || line_.isNull()) return;
-    const double zoom = painter->worldTransform().m11();
+/// Not where its words say it too.
+bool LinkItem::shows_share() const {
+    const bool has_marks = fault_level > 0 || fails || isSelected() || hovered;
+    return critical && !has_marks && !line_.isNull();
+}
+
+QRectF LinkItem::share_box(double zoom, const std::vector<QRectF>& taken) const {
+    if (!shows_share() || line_.length() * zoom < least_marked_line) return {};
+    QRectF box({}, share_size(whole_percent(critical_share)) * share_scale(zoom));
+    box.moveCenter(share_place(zoom, taken));
+    return box;
+}
+
+void LinkItem::paint_share(QPainter* painter, const QRectF& box) const {
+    if (!shows_share()) return;
     paint_over_nodes(painter);
-    if (line_.length() * zoom < least_marked_line) return;
-    const QPointF place = share_place(zoom);
-    draw_way_to(painter, place, 1.2 * share_size(whole_percent(critical_share)).height() * share_scale(zoom));
-    draw_share(painter, place, whole_percent(critical_share));
+    if (box.isEmpty()) return;
+    draw_way_to(painter, box.center(), 1.2 * box.height());
+    draw_share(painter, box.center(), whole_percent(critical_share));
 }
 
 /// What had no room beside the line hangs on it by a thread.
@@ -396,7 +429,7 @@ void LinkItem::paint_over_nodes(QPainter* painter) const {
     painter->restore();
 }
 
-QPointF LinkItem::share_place(double zoom) const {
+QPointF LinkItem::share_place(double zoom, const std::vector<QRectF>& taken) const {
     std::vector<QPointF> places;
     const QSizeF box = share_size(whole_percent(critical_share)) * share_scale(zoom);
     if (line_.length() * zoom >= least_share_line)
@@ -404,10 +437,11 @@ QPointF LinkItem::share_place(double zoom) const {
     // A short line is seen beside its share, as is one whose middle lies on nodes.
     const QPointF across = QPointF(-line_.dy(), line_.dx()) / line_.length();
     const double away = std::abs(across.x()) * box.width() / 2 + std::abs(across.y()) * box.height() / 2 + beside_line;
-    for (const double out : {away, away + box.height(), away + 2 * box.height()})
-        for (const double share : {0.5, 0.34, 0.66})
-            for (const double side : {-1.0, 1.0}) places.push_back(line_.pointAt(share) + side * out * across);
-    return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom);
+    for (const double rows : {0.0, 1.0, 2.0, 4.0})
+        for (const double share : {0.5, 0.34, 0.66, 0.1, 0.9})
+            for (const double side : {-1.0, 1.0})
+                places.push_back(line_.pointAt(share) + side * (away + rows * box.height()) * across);
+    return quietest_place(*scene(), places, box + QSizeF(2 * share_edge, 2 * share_edge), zoom, nullptr, taken);
 }
 
 QRectF SharesItem::boundingRect() const { return bounds_; }
@@ -421,15 +455,39 @@ void SharesItem::show_things(const NodeItem* node, const LinkItem* link) {
 void SharesItem::follow() {
     prepareGeometryChange();
     bounds_ = {};
-    if (node_ != nullptr) bounds_ |= node_->sceneBoundingRect();
-    if (link_ != nullptr)
-        bounds_ |= link_->sceneBoundingRect().adjusted(-share_room, -share_room, share_room, share_room);
+    const double most = share_reach / std::min(zoom_, 1.0);
+    const auto add = [&](const QRectF& box) { bounds_ |= box.adjusted(-most, -most, most, most); };
+    if (node_ != nullptr) add(QRectF(node_->seen_at(), QSizeF()));
+    if (link_ != nullptr) add(link_->sceneBoundingRect());
     update();
 }
 
+void SharesItem::set_zoom(double zoom) {
+    if (zoom == zoom_) return;
+    zoom_ = zoom;
+    follow();
+}
+
+QRectF SharesItem::node_box(double zoom) const { return node_ == nullptr ? QRectF{} : node_->share_box(zoom); }
+
+QRectF SharesItem::link_box(double zoom, const QRectF& of_node) const {
+    if (link_ == nullptr || !link_->isVisible()) return {};
+    return link_->share_box(zoom, of_node.isEmpty() ? std::vector<QRectF>{} : std::vector{of_node});
+}
+
+std::vector<QRectF> SharesItem::boxes(double zoom) const {
+    const QRectF of_node = node_box(zoom), of_link = link_box(zoom, of_node);
+    std::vector<QRectF> all;
+    for (const QRectF& box : {of_node, of_link})
+        if (!box.isEmpty()) all.push_back(box);
+    return all;
+}
+
 void SharesItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
-    if (link_ != nullptr && link_->isVisible()) link_->paint_share(painter);
-    if (node_ != nullptr && node_->isVisible()) node_->paint_share(painter);
+    const double zoom = painter->worldTransform().m11();
+    const QRectF of_node = node_box(zoom), of_link = link_box(zoom, of_node);
+    if (link_ != nullptr && link_->isVisible()) link_->paint_share(painter, of_link);
+    if (!of_node.isEmpty()) node_->paint_share(painter, of_node);
 }
 
 }  // namespace skippipe

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <QFont>
 #include <QGraphicsItem>
 #include <QStaticText>
 
@@ -51,10 +52,12 @@ public:
     QPointF seen_at() const;
     /// The name's room from the node's middle, at a zoom where names are as small as they are read.
     QRectF far_name_box(FarName side, double zoom) const;
-    /// The middle of its share of the critical path, from its own middle.
+    /// The middle of its share of the critical path, from where it is seen.
     QPointF share_place(double zoom) const;
-    /// Draws it, in the scene's coordinates; nothing where it has none.
-    void paint_share(QPainter* painter) const;
+    /// That share's box in the scene; empty where it has none.
+    QRectF share_box(double zoom) const;
+    /// Draws it there.
+    void paint_share(QPainter* painter, const QRectF& box) const;
     void set_far_name(FarName side, double zoom);
     FarName far_name() const { return far_name_; }
     /// Where its name is seen, in scene coordinates, where the canvas is magnified by `zoom`; nowhere: empty.
@@ -107,11 +110,13 @@ public:
     QPainterPath shape() const override;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
     void follow_ends();
-    /// The middle of its share of the critical path: near its own middle, where it covers no name.
-    QPointF share_place(double zoom) const;
-    /// Draws it, and the line through the nodes that lie on it, above all of them; nothing where it has none, or where
-    /// its words say so.
-    void paint_share(QPainter* painter) const;
+    /// The middle of its share of the critical path: near its own middle, where it covers no name and nothing that is
+    /// `taken`.
+    QPointF share_place(double zoom, const std::vector<QRectF>& taken = {}) const;
+    /// That share's box; empty where it has none, or where its words say so.
+    QRectF share_box(double zoom, const std::vector<QRectF>& taken) const;
+    /// Draws it there, and the line through the nodes that lie on it, above all of them.
+    void paint_share(QPainter* painter, const QRectF& box) const;
     /// Beneath the regions' areas, which it may cross, where it joins two of them and nothing marks it.
     void settle_depth();
 
@@ -135,6 +140,7 @@ public:
     bool beneath = false;       ///< a run's traffic is drawn over it
 
 private:
+    bool shows_share() const;
     void paint_over_nodes(QPainter* painter) const;
     void draw_way_to(QPainter* painter, QPointF place, double near) const;
     LinkKey key_;
@@ -158,11 +164,18 @@ public:
     /// They live as long as they are shown; null: none.
     void show_things(const NodeItem* node, const LinkItem* link);
     void follow();
+    /// The canvas is magnified by so much.
+    void set_zoom(double zoom);
+    /// Where they stand where the canvas is magnified by `zoom`, the node's first: none on the other.
+    std::vector<QRectF> boxes(double zoom) const;
 
 private:
+    QRectF node_box(double zoom) const;
+    QRectF link_box(double zoom, const QRectF& of_node) const;
     const NodeItem* node_ = nullptr;
     const LinkItem* link_ = nullptr;
     QRectF bounds_;
+    double zoom_ = 1;
 };
 
 /// The soft area behind the nodes of a region: their convex hull with a margin; its position is their middle.
@@ -181,12 +194,18 @@ public:
     bool fold(bool folded, double zoom, double radius_px);
     void settle_depth();
     bool is_folded() const { return folded_; }
+    /// How many nodes it holds, as its disc says it.
+    QString count_words() const;
     /// What a pixel is in the scene's units, as last told.
     double pixel() const { return pixel_; }
+    /// Of its disc, in the scene's units.
+    double folded_radius() const { return radius_px_ * pixel_; }
     /// While all nodes are being placed it waits for `follow_nodes`: one by one they would move it each time.
     bool waits = false;
     /// Where the way from its middle to a place of the scene leaves it.
     QPointF edge_towards(QPointF scene_place) const;
+    /// The middle of a share of the critical path beside it while it is folded, from its own middle.
+    QPointF share_place(QSizeF size, double zoom) const;
     /// Whether its area covers a place of the scene.
     bool covers(QPointF scene_place) const;
     int fault_level = 0;
@@ -198,6 +217,7 @@ public:
 
 private:
     void paint_folded(QPainter& painter) const;
+    QFont count_font() const;
     void follow_area();
 
     std::string id_;
@@ -222,7 +242,8 @@ public:
     bool on_handle(QPointF scene_place, double zoom) const;
     void paint(QPainter*, const QStyleOptionGraphicsItem*, QWidget*) override;
     void follow() { prepareGeometryChange(); }
-    /// Above its region or below it, by `side` at its left end (-1), its middle (0) or its right end (1).
+    /// Above its region or below it, by `side` at its left end (-1), its middle (0) or its right end (1); of a folded
+    /// one, by `side` beside its disc.
     void set_place(bool below, int side) {
         prepareGeometryChange();
         below_ = below;
@@ -253,6 +274,7 @@ public:
 private:
     static constexpr double below_nodes = 1.7, above_nodes = 2.1;  ///< above what flows both
     QRectF band() const;
+    QRectF folded_band() const;
     QRectF words(double scale) const;
     double scale(double zoom) const;
     RegionItem& region_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <optional>
 
 #include <QGraphicsScene>
@@ -16,8 +17,7 @@
 
 namespace skippipe {
 namespace {
-constexpr double words_room = 320, words_height = 240;  // beside a line, where words are magnified most
-constexpr double least_words_zoom = 0.4;
+constexpr double words_room = 400, words_height = 300;  // pixels beside a line
 constexpr double least_leader = 10;  ///< pixels from words to their line, below which they stand on it as it is
 constexpr double least_seen = 1.6;   ///< times what the words hide of a line, at which it is still seen
 
@@ -31,6 +31,30 @@ QPointF moved_within(QPointF middle, QSizeF size, const std::optional<QRectF>& s
     const double moved = left > 0 ? left : right > 0 ? -right : 0;
     return std::abs(moved) <= most ? middle + QPointF(moved, 0) : middle;
 }
+/// Round the middle of a line, the nearest first: where words go that have no room along it.
+void add_around(std::vector<QPointF>& places, QPointF middle, QSizeF size, double scale) {
+    constexpr double step = 22, furthest = 220;  // pixels between words and the middle
+    constexpr int ways = 16;
+    for (double away = step; away <= furthest; away += step)
+        for (int way = 0; way < ways; ++way) {
+            const double angle = 2 * std::numbers::pi * way / ways, x = std::cos(angle), y = std::sin(angle);
+            places.push_back(middle +
+                             QPointF(x * (away * scale + size.width() / 2), y * (away * scale + size.height() / 2)));
+        }
+}
+
+/// How many of these a line runs over.
+int crossed(const QLineF& line, const std::vector<QRectF>& things) {
+    return static_cast<int>(std::count_if(things.begin(), things.end(), [&](const QRectF& box) {
+        const QLineF sides[] = {{box.topLeft(), box.bottomRight()}, {box.topRight(), box.bottomLeft()}};
+        return std::any_of(std::begin(sides), std::end(sides), [&](const QLineF& side) {
+            return line.intersects(side, nullptr) == QLineF::BoundedIntersection;
+        });
+    }));
+}
+
+/// Words are as large on the screen however far out.
+double words_scale(double zoom) { return 1 / std::min(zoom, 1.0); }
 }  // namespace
 
 double link_width(double bandwidth_bytes_per_s, const BandwidthRange& among) {
@@ -90,14 +114,23 @@ void LinkWordsItem::show_links(std::vector<const LinkItem*> links) {
     for (const auto* link : links_)
         bounds_ |= QRectF(link->line().p1(), link->line().p2())
                        .normalized()
-                       .adjusted(-words_room, -words_height, words_room, words_height);
+                       .adjusted(-words_room * words_scale(zoom_), -words_height * words_scale(zoom_),
+                                 words_room * words_scale(zoom_), words_height * words_scale(zoom_));
     update();
+}
+
+void LinkWordsItem::set_zoom(double zoom) {
+    if (zoom == zoom_) return;
+    zoom_ = zoom;
+    follow_links();
 }
 
 /// On the line, where that is seen on both sides, or beside it, near its middle, where it covers the least of nodes and
 /// of names; on a line that is near the edge of the view not in its own middle.
-QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
-    const double scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
+QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom, std::vector<QRectF> taken) const {
+    const double scale = words_scale(zoom);
+    if (shares_ != nullptr)
+        for (const QRectF& box : shares_->boxes(zoom)) taken.push_back(box);
     const QRectF words = QFontMetrics(small_font()).boundingRect(QRect(), Qt::AlignCenter, words_of(link));
     const QSizeF size = words.adjusted(-5, -2, 5, 2).size() * scale;
     const QLineF& line = link.line();
@@ -121,6 +154,7 @@ QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
                 for (const double side : {1.0, -1.0})
                     places.push_back(line.pointAt(share) + side * (away + further * scale) * across);
     }
+    add_around(places, line.center(), size, scale);
     QRectF box({}, size);
     const auto around = [&](QPointF place) {
         box.moveCenter(place);
@@ -133,7 +167,35 @@ QRectF LinkWordsItem::box_of(const LinkItem& link, double zoom) const {
                      [&](QPointF place) { return seen->contains(around(place)); });
         if (!in_sight.empty()) places = std::move(in_sight);
     }
-    return around(quietest_place(*scene(), places, size, zoom));
+    const auto things = things_near(line, zoom);
+    // A way that is short, and runs over as little as can be: over one thing rather than so many pixels further.
+    constexpr double worth_px = 30;
+    const auto way_cost = [&](const QRectF& there) {
+        const QLineF way = leader_of(line, there);
+        return way.length() / scale + worth_px * crossed(way, things);
+    };
+    constexpr double apart = 4;  // of what it must not touch, on both sides together
+    const QSizeF with_edge = size + QSizeF(apart, apart) * scale;
+    return around(quietest_place(*scene(), places, with_edge, zoom, nullptr, taken, way_cost));
+}
+
+/// Nodes, folded regions and names, which a way to a line runs over only where it must.
+std::vector<QRectF> LinkWordsItem::things_near(const QLineF& line, double zoom) const {
+    const double wide = words_room * words_scale(zoom), high = words_height * words_scale(zoom);
+    std::vector<QRectF> things;
+    if (shares_ != nullptr) things = shares_->boxes(zoom);
+    const QRectF near = QRectF(line.p1(), line.p2()).normalized().adjusted(-wide, -high, wide, high);
+    for (const auto* item : scene()->items(near, Qt::IntersectsItemBoundingRect)) {
+        if (const auto* label = dynamic_cast<const RegionLabel*>(item); label != nullptr && label->is_shown())
+            things.push_back(label->words_and_handle_box(zoom));
+        if (const auto* region = dynamic_cast<const RegionItem*>(item); region != nullptr && region->is_folded())
+            things.push_back(region->sceneBoundingRect());
+        if (const auto* node = dynamic_cast<const NodeItem*>(item); node != nullptr && node->isVisible()) {
+            things.push_back(node->shape().boundingRect().translated(node->pos()));
+            things.push_back(node->name_box(zoom));
+        }
+    }
+    return things;
 }
 
 QLineF LinkWordsItem::leader_of(const QLineF& line, const QRectF& box) {
@@ -159,9 +221,11 @@ QString LinkWordsItem::words_of(const LinkItem& link) {
 
 void LinkWordsItem::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWidget*) {
     const Theme& t = theme();
-    const double zoom = painter->worldTransform().m11(), scale = 1 / std::clamp(zoom, least_words_zoom, 1.0);
+    const double zoom = painter->worldTransform().m11(), scale = words_scale(zoom);
+    std::vector<QRectF> taken;
     for (const auto* link : links_) {
-        const QRectF there = box_of(*link, zoom);
+        const QRectF there = box_of(*link, zoom, taken);
+        taken.push_back(there);
         if (const QLineF leader = leader_of(link->line(), there); leader.length() > least_leader * scale) {
             painter->setPen(screen_pen(*painter, link->isSelected() ? t.accent : t.text_2, 1));
             painter->drawLine(leader);

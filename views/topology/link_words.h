@@ -41,15 +41,23 @@ public:
     void show_links(std::vector<const LinkItem*> links);
     void follow_links() { show_links(links_); }
     const std::vector<const LinkItem*>& links() const { return links_; }
-    /// What the words of one of them take of the scene, where the canvas is magnified by `zoom`.
-    QRectF box_of(const LinkItem& link, double zoom) const;
+    /// The canvas is magnified by so much.
+    void set_zoom(double zoom);
+    /// What they cover as little as a node; it lives as long as they do.
+    void keep_off(const SharesItem* shares) { shares_ = shares; }
+    /// What the words of one of them take of the scene, where the canvas is magnified by `zoom`: nothing of what is
+    /// `taken`.
+    QRectF box_of(const LinkItem& link, double zoom, std::vector<QRectF> taken = {}) const;
     /// From words that stand there to the nearest place of their line.
     static QLineF leader_of(const QLineF& line, const QRectF& box);
     static QString words_of(const LinkItem& link);
 
 private:
+    std::vector<QRectF> things_near(const QLineF& line, double zoom) const;
     std::vector<const LinkItem*> links_;
+    const SharesItem* shares_ = nullptr;
     QRectF bounds_;
+    double zoom_ = 1;
 };
 
 }  // namespace skippipe

@@ -16,7 +16,8 @@ namespace skippipe {
 namespace {
 
 constexpr double handle_radius = 4.5;
-constexpr double least_counted_px = 10;            ///< of a folded disc that has room for a number
+constexpr double beside_disc = 6;                  ///< pixels between a folded region and a name beside it
+constexpr int least_count_px = 8;                  ///< of the number in a folded disc
 constexpr double named_zoom = 0.6, name_room = 4;  ///< a hull holds names as large as then, and so much round them
 
 double cross(QPointF a, QPointF b) { return a.x() * b.y() - a.y() * b.x(); }
@@ -183,27 +184,17 @@ void RegionItem::paint_folded(QPainter& painter) const {
         from -= span;
     }
     painter.setPen(t.text);
-    QFont font = bold_font();
-    font.setPixelSize(std::min(size::body_text, static_cast<int>(radius_px_ * size::body_text / most_folded_px) + 1));
-    painter.setFont(font);
-    if (radius_px_ >= least_counted_px)
-        painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter | Qt::TextDontClip,
-                         QStringLiteral("×%1").arg(nodes.size()));
+    painter.setFont(count_font());
+    painter.drawText(QRectF(-ring, -ring, 2 * ring, 2 * ring), Qt::AlignCenter | Qt::TextDontClip, count_words());
     int fault = 0;
     bool down = false, fails = false;
-    double critical_share = 0;
     for (const auto* node : nodes) {
         fault = std::max(fault, node->fault_level);
         down = down || node->down;
         fails = fails || node->fails;
-        critical_share = std::max(critical_share, node->critical_share);
     }
     const double out = radius_px_ * 0.75;
     draw_badge(&painter, {out, -out}, fault);
-    // Beside the badges, and on the side where its name is not.
-    if (critical_share > 0)
-        draw_share(&painter, {0, (label != nullptr && label->is_below() ? -1 : 1) * (radius_px_ + 2)},
-                   whole_percent(critical_share));
     if (down || fails) {
         painter.translate(-out, -out);
         painter.setPen(QPen(t.bad, 1));
@@ -214,6 +205,23 @@ void RegionItem::paint_folded(QPainter& painter) const {
         painter.drawPolygon(failure_flash());
     }
     painter.restore();
+}
+
+/// As large as the disc has room for, and never too small to be read.
+QFont RegionItem::count_font() const {
+    QFont font = bold_font();
+    const int of_disc = static_cast<int>(radius_px_ * size::body_text / most_folded_px) + 1;
+    font.setPixelSize(std::clamp(of_disc, least_count_px, size::body_text));
+    return font;
+}
+
+/// "×12", in a small disc "12"; empty where it has not even room for that.
+QString RegionItem::count_words() const {
+    const double room = 2 * (radius_px_ - 2 * radius_px_ / most_folded_px);  // within the ring
+    const QFontMetrics measured(count_font());
+    for (const QString& words : {QStringLiteral("×%1").arg(nodes.size()), QString::number(nodes.size())})
+        if (measured.horizontalAdvance(words) <= room) return words;
+    return {};
 }
 
 QRectF RegionItem::boundingRect() const { return area_.boundingRect().adjusted(-3, -3, 3, 3); }
@@ -238,16 +246,29 @@ RegionLabel::RegionLabel(RegionItem& region, bool has_handle) : region_(region),
 QRectF RegionLabel::band() const {
     QRectF area = region_.boundingRect().translated(region_.pos());
     if (!region_.is_folded()) area.translate(side_ * std::max(0.0, area.width() / 2 - region_margin), 0);
-    if (region_.is_folded()) {
-        const double pixel = region_.pixel(), top = below_ ? area.bottom() : area.top() - 20 * pixel;
-        return {area.center().x() - label_room * pixel, top, 2 * label_room * pixel, 20 * pixel};
-    }
+    if (region_.is_folded()) return folded_band();
     return {area.center().x() - label_room, below_ ? area.bottom() - 8 : area.top() - 14, 2 * label_room, 28};
+}
+
+/// Above the disc, below it or, as wide as its words, beside it.
+QRectF RegionLabel::folded_band() const {
+    constexpr double high = 20;
+    const QRectF disc = region_.boundingRect().translated(region_.pos());
+    const double pixel = region_.pixel();
+    if (side_ == 0) {
+        const double top = below_ ? disc.bottom() : disc.top() - high * pixel;
+        return {disc.center().x() - label_room * pixel, top, 2 * label_room * pixel, high * pixel};
+    }
+    const double wide = pixel * (QFontMetrics(small_font()).horizontalAdvance(QString::fromStdString(region_.id())) +
+                                 2 * beside_disc + (has_handle_ ? 2 * (handle_radius + 3) : 0));
+    QRectF band(0, disc.center().y() - high * pixel / 2, wide, high * pixel);
+    side_ > 0 ? band.moveLeft(disc.right()) : band.moveRight(disc.left());
+    return band;
 }
 
 /// With what words that are magnified reach beyond their band: to the sides half of it again, and below further.
 QRectF RegionLabel::boundingRect() const {
-    if (region_.is_folded()) return band();
+    if (region_.is_folded()) return band() | words_and_handle_box(1);
     constexpr double magnified = 30;
     return band().adjusted(-label_room, -magnified, label_room, 2 * magnified) | far_box_;
 }
@@ -259,6 +280,7 @@ QRectF RegionLabel::words(double scale) const {
     font.setPixelSize(static_cast<int>(std::lround(size::small_text * scale)));
     QRectF box = QRectF(QFontMetrics(font).boundingRect(QString::fromStdString(region_.id()))).adjusted(-4, -1, 4, 1);
     box.moveCenter(band().center());
+    if (side_ != 0 && region_.is_folded() && has_handle_) box.translate(-(handle_radius + 3) * region_.pixel(), 0);
     if (!below_ || region_.is_folded()) return box;
     for (const auto* node : region_.nodes) {
         const QRectF name = node->name_box(1 / scale);

@@ -130,6 +130,9 @@ void TopologyScene::rebuild() {
     addItem(reduction_ = new ReductionItem);
     addItem(traffic_ = new TrafficItem);
     traffic_->set_zoom(zoom_);
+    shares_->set_zoom(zoom_);
+    link_words_->set_zoom(zoom_);
+    link_words_->keep_off(shares_);
     place_traffic();
     syncing_ = false;
     show_folded();
@@ -468,7 +471,7 @@ QString TopologyScene::tip_for(QGraphicsItem* item) const {
         for (const auto& l : e.topology.links)
             if (l.from == region->id() && l.to == region->id()) within = l;
         if (region->nodes.size() > 1) lines << tr("Between its nodes: %1").arg(::skippipe::link_words(within));
-        if (editable_) lines << tr("Drag it to move its nodes, the ring beside its name to link it");
+        if (editable_) lines << tr("Drag: moves its nodes") << tr("Ring beside its name: links it");
     }
     for (const auto& fault : document_.faults())
         if (const Selection s = subject_of(fault.pointer, e); !s.empty() && s == subject)

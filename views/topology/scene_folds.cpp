@@ -14,7 +14,7 @@ struct Far {
     double zoom;
     std::size_t least_nodes;
 };
-constexpr Far to_edit{0.35, 2};   // where nodes and regions have no names, folded regions have
+constexpr Far to_edit{0.35, 1};   // where nodes and regions have no names, folded regions have
 constexpr Far to_watch{0.22, 3};  // a small picture, of what each node does: where that has nine pixels
 
 /// The radius of a folded region that has room: of many nodes a little larger.
@@ -39,6 +39,8 @@ void TopologyScene::follow_zoom(double zoom) {
     const double before = text_scale(zoom_);
     zoom_ = zoom;
     traffic_->set_zoom(zoom);
+    shares_->set_zoom(zoom);
+    link_words_->set_zoom(zoom);
     show_folded();
     if (text_scale(zoom) != before) place_labels();
     place_far_names();

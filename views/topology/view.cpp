@@ -320,6 +320,10 @@ void TopologyView::keyPressEvent(QKeyEvent* event) {
         }
         return event->accept();
     }
+    if (event->key() == Qt::Key_Escape && !selection_.now().empty()) {
+        selection_.clear();
+        return event->accept();
+    }
     const double step = event->modifiers() & Qt::AltModifier     ? 1
                         : event->modifiers() & Qt::ShiftModifier ? 5 * grid
                                                                  : grid;

@@ -76,7 +76,7 @@ Details link_details(const Link& link, const Problem& problem, const IterationTi
     for (const auto& way : use.ways) {
         details.rows.push_back(
             {QObject::tr("To %1").arg(QString::fromStdString(way.to)), way_words(way, problem, one.length_s)});
-        if (way.longest.waited_s > 0)
+        if (way.longest.waited_s >= least_wait_s)
             details.rows.push_back({QString(QChar(0x00A0)), wait_words(way.longest, data), DetailLink::node});
     }
     if (!use.pairs.empty()) details.rows.push_back({QObject::tr("Between"), pairs_words(use, data), DetailLink::node});

@@ -98,11 +98,13 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
         if (const auto* run = feed_.running()) ask_extension(run->id);
     });
     connect(design_, &DesignPage::template_requested, this, [this](const QString& name) {
-        if (may_lose_document()) open_template(name);
+        if (may_lose_document(name.isEmpty() ? tr("an empty canvas is shown")
+                                             : tr("opening %1").arg(Palette::words_of(name))))
+            open_template(name);
         design_->canvas().setFocus();  // where its keys count
     });
     connect(design_, &DesignPage::shape_requested, this, [this](Shape shape, int nodes, quint64 seed) {
-        if (may_lose_document()) document_.start_new(make_shape(shape, nodes, seed));
+        if (may_lose_document(tr("a new network is drawn"))) document_.start_new(make_shape(shape, nodes, seed));
         design_->canvas().setFocus();
     });
     connect(&compare_->list(), &RunList::watch_requested, this, [this](qint64 run) {
@@ -143,7 +145,7 @@ MainWindow::MainWindow(const PlannerRegistry& planners, std::filesystem::path re
     connect(design_, &DesignPage::measure_requested, this, &MainWindow::measure);
     connect(design_, &DesignPage::launch_requested, this, &MainWindow::launch);
     connect(design_, &DesignPage::open_again_wanted, this, [this] {
-        if (!may_lose_document()) return;
+        if (!may_lose_document(tr("the file is opened again"))) return;
         banner_->dismiss();  // it spoke of the file as it was
         open(document_.file());
     });

@@ -175,7 +175,8 @@ private:
     void follow_plan();
     void share_time(bool from_compare);
     void follow_document();
-    bool may_lose_document();
+    bool may_lose_document(const QString& before);
+    static QString opening(const std::filesystem::path& file);
     void take(const std::filesystem::path& dropped);
     bool show_opened(DocumentFile file, const Experiment& before);
     bool write_to(const std::filesystem::path& file);

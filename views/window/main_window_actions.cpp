@@ -42,10 +42,10 @@ QAction* MainWindow::add_action(QMenu& menu, const QString& text, const QKeySequ
 void MainWindow::make_actions() {
     auto* file = menuBar()->addMenu(tr("&File"));
     add_action(*file, tr("New"), QKeySequence::New, [this] {
-        if (may_lose_document()) open_template({});
+        if (may_lose_document(tr("a new experiment begins"))) open_template({});
     });
     add_action(*file, tr("Open…"), QKeySequence::Open, [this] {
-        if (!may_lose_document()) return;
+        if (!may_lose_document(tr("another experiment is opened"))) return;
         const QString chosen = ask_for_file(this, tr("Open experiment"), {}, tr("Experiments (*.json)"));
         if (!chosen.isEmpty()) open(chosen.toStdString());
     });
@@ -213,8 +213,8 @@ void MainWindow::add_reachable(std::vector<PaletteEntry>& entries) {
         entries.push_back({tr("Start from"),
                            words,
                            {},
-                           [this, n = name] {
-                               if (may_lose_document()) open_template(n);
+                           [this, n = name, words = words] {
+                               if (may_lose_document(tr("opening %1").arg(words))) open_template(n);
                            },
                            likely_thing});
 }

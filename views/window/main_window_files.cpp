@@ -5,6 +5,7 @@
 #include <QFile>
 #include <QDropEvent>
 #include <QFileInfo>
+#include <QGridLayout>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
@@ -25,6 +26,14 @@
 
 namespace skippipe {
 namespace {
+
+/// Its title is read whole.
+void make_room_for_title(QMessageBox& box) {
+    constexpr int wide = 420;
+    if (auto* rows = qobject_cast<QGridLayout*>(box.layout()))
+        rows->addItem(new QSpacerItem(wide, 0, QSizePolicy::Minimum, QSizePolicy::Fixed), rows->rowCount(), 0, 1,
+                      rows->columnCount());
+}
 
 /// Of a text that is no JSON: where it stands says more than of what it is.
 bool has_place_in_text(const Fault& fault) { return fault.what.starts_with("line "); }
@@ -83,14 +92,15 @@ bool MainWindow::show_opened(DocumentFile file, const Experiment& before) {
     if (document_.is_modified() && document_.experiment() != before) {
         banner_->show_message(tr("The experiment was edited while %1 was read").arg(name),
                               {{tr("Open %1").arg(name), [this, path = file.path] {
-                                    if (may_lose_document()) open(path);
+                                    if (may_lose_document(opening(path))) open(path);
                                 }}});
         return false;
     }
     document_.open(std::move(file));
     if (document_.file_has_faults())
         banner_->show_message(faulty_file_words(name, document_), {{tr("Open again"), [this, path = document_.file()] {
-                                                                        if (may_lose_document()) open(path);
+                                                                        if (may_lose_document(opening(path)))
+                                                                            open(path);
                                                                     }}});
     remember_file(document_.file());
     show_workspace(design);
@@ -131,12 +141,19 @@ bool MainWindow::save_as() {
     return !chosen.isEmpty() && write_to(chosen.toStdString());
 }
 
-bool MainWindow::may_lose_document() {
+QString MainWindow::opening(const std::filesystem::path& file) {
+    return tr("opening %1").arg(QString::fromStdString(file.filename().string()));
+}
+
+/// Asks where there is something to lose; `before` says what follows: "opening churn.json".
+bool MainWindow::may_lose_document(const QString& before) {
     if (!document_.is_modified()) return true;
     // Without the style's own picture, which is of no theme.
     QMessageBox box(QMessageBox::NoIcon, tr("Unsaved changes"),
                     tr("\"%1\" has unsaved changes").arg(QString::fromStdString(document_.experiment().name)),
                     QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, this);
+    box.setInformativeText(tr("Save them before %1?").arg(before));
+    make_room_for_title(box);
     box.setDefaultButton(QMessageBox::Save);
     const auto answer = box.exec();
     return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
@@ -232,7 +249,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::take(const std::filesystem::path& dropped) {
     const QString ending = QString::fromStdString(dropped.extension().string()).toLower();
     if (ending == ".json") {
-        if (may_lose_document()) open(dropped);
+        if (may_lose_document(opening(dropped))) open(dropped);
         return;
     }
     show_workspace(design);
@@ -249,7 +266,7 @@ void MainWindow::take(const std::filesystem::path& dropped) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (may_lose_document() && may_leave_run()) {
+    if (may_lose_document(tr("the window closes")) && may_leave_run()) {
         recovery_.discard();
         store_layout();
         event->accept();

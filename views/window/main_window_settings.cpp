@@ -167,7 +167,7 @@ void MainWindow::make_recent_menu(QMenu& file) {
             action->setToolTip(name);
             action->setStatusTip(name);
             connect(action, &QAction::triggered, this, [this, name] {
-                if (may_lose_document()) open(name.toStdString());
+                if (may_lose_document(tr("opening %1").arg(QFileInfo(name).fileName()))) open(name.toStdString());
             });
         }
         menu->setEnabled(!menu->isEmpty());

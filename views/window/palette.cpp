@@ -151,6 +151,12 @@ std::vector<std::pair<QString, QString>> Palette::templates() {
             {tr("Authors' 42 nodes"), "authors-42"}};
 }
 
+QString Palette::words_of(const QString& name) {
+    const auto all = templates();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.second == name; });
+    return found == all.end() ? name : found->first;
+}
+
 /// The first two have buttons, the others a menu.
 void Palette::add_templates() {
     constexpr std::ptrdiff_t buttons = 2;

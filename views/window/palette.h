@@ -26,6 +26,8 @@ public:
     QListWidget& devices() { return *devices_; }
     /// What an experiment can start from, in words, with what `template_requested` calls it.
     static std::vector<std::pair<QString, QString>> templates();
+    /// The words of one of these names; of another the name.
+    static QString words_of(const QString& name);
 
 Q_SIGNALS:
     /// A bundled experiment by its name; empty: an empty canvas.

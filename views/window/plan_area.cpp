@@ -217,8 +217,9 @@ void PlanArea::show_figures(const PlanOutcome& outcome) {
         show(QStringLiteral("<span style='color:%1'>%2</span>")
                  .arg(theme().bad.name(), QString::fromStdString(s.violations.front()).toHtmlEscaped()),
              0);
-    if (plans_.previous_iteration_s() > 0 && !old)
-        show(figure(tr("Since last edit"), change(s.iteration_seconds / plans_.previous_iteration_s() - 1)), 1);
+    // A first guess is no match for a plan that was searched for to its end.
+    if (plans_.previous_iteration_s() > 0 && !old && outcome.refined)
+        show(figure(tr("Since last edit"), told_change(s.iteration_seconds / plans_.previous_iteration_s() - 1)), 1);
     show(figure(tr("Idle"), percent(s.idle_fraction).toHtmlEscaped()), 3);
     show(figure(tr("Sent"), quantity(s.bytes, "B")), 5);
     const Experiment& e = document_.experiment();
@@ -257,7 +258,8 @@ QString PlanArea::plan_note(const PlanOutcome& outcome, std::optional<double> ga
     if (is_bounded(s))
         lines << tr("Bound with any placement: %1, by %2")
                      .arg(duration(s.lower_bound_seconds), QString::fromStdString(s.bound));
-    if (is_another) lines << tr("With these stages another one holds, which Why says");
+    if (gap) lines << tr("These stages: every node stays in the stage that it has in this plan");
+    if (is_another) lines << tr("With them another bound holds, which Why says");
     if (!splits) lines << tr("Unsplit plans do every backward in one piece: a planner that splits it may be shorter");
     if (!s.note.empty()) lines << QString::fromStdString(s.note);
     return lines.join('\n');

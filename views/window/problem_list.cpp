@@ -2,6 +2,7 @@
 #include "views/window/problem_list.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include <QEvent>
@@ -85,37 +86,56 @@ std::string some_of(const std::vector<std::string>& names) {
     return words + " and " + std::to_string(names.size() - most_unused_named) + " more";
 }
 
-/// Nodes that hold a stage and get no microbatch: no fault, but seldom meant. Many are told in one.
+constexpr const char* before_stage = "the plan sends no microbatch through it, and stage ";
+
+/// A node that executes nothing: one of a stage, or one that no stage has.
+Fault unused_node(int node, const std::string& name, std::optional<std::size_t> stage) {
+    Fault note;
+    note.severity = Fault::Severity::warning;
+    note.pointer = "/topology/nodes/" + std::to_string(node);
+    note.what = name + " executes nothing";
+    note.why = stage ? before_stage + std::to_string(*stage) + " all-reduces over it all the same"
+                     : "the plan that was found leaves it out";
+    note.remedy = stage ? "Faster links to it, more microbatches, or a smaller stage would change that"
+                        : "Faster links to it, or more microbatches, would change that";
+    return note;
+}
+
+}  // namespace
+
 Faults unused_nodes(const PlanOutcome& plan) {
     std::vector<std::string> names;
     std::vector<int> visits(plan.problem.node_ids.size());
     for (const auto& path : plan.plan.paths)
         for (const int node : path.nodes) ++visits[static_cast<std::size_t>(node)];
-    Faults notes;
+    std::vector<std::optional<std::size_t>> serves(visits.size());
     for (std::size_t stage = 0; stage < plan.plan.stages.size(); ++stage)
-        for (const int node : plan.plan.stages[stage]) {
-            if (visits[static_cast<std::size_t>(node)] > 0) continue;
-            const std::string& name = plan.problem.node_ids[static_cast<std::size_t>(node)];
-            Fault note;
-            note.severity = Fault::Severity::warning;
-            note.pointer = "/topology/nodes/" + std::to_string(node);
-            note.what = name + " executes nothing";
-            note.why = "the plan sends no microbatch through it, and stage " + std::to_string(stage) +
-                       " all-reduces over it all the same";
-            note.remedy = "Faster links to it, more microbatches, or a smaller stage would change that";
-            notes.push_back(note);
-            names.push_back(name);
-        }
+        for (const int node : plan.plan.stages[stage]) serves[static_cast<std::size_t>(node)] = stage;
+    Faults notes;
+    bool any_serves = false;
+    for (std::size_t node = 0; node < visits.size(); ++node) {
+        if (visits[node] > 0) continue;
+        const std::string& name = plan.problem.node_ids[node];
+        notes.push_back(unused_node(static_cast<int>(node), name, serves[node]));
+        names.push_back(name);
+        any_serves = any_serves || serves[node];
+    }
     if (notes.size() <= most_unused_apart) return notes;
     Fault all = notes.front();
     all.pointer = "/topology/nodes";
     all.what = std::to_string(notes.size()) + " nodes execute nothing: " + some_of(names);
-    all.why = "the plan sends no microbatch through them, and their stages all-reduce over them all the same";
+    all.why = any_serves
+                  ? "the plan sends no microbatch through them, and their stages all-reduce over them all the same"
+                  : "the plan that was found leaves them out";
     all.remedy = "Faster links to them, more microbatches, or smaller stages would change that";
     return {all};
 }
 
-}  // namespace
+std::optional<int> idle_stage(const Fault& fault) {
+    const std::string before = before_stage;
+    if (fault.severity != Fault::Severity::warning || !fault.why.starts_with(before)) return std::nullopt;
+    return std::atoi(fault.why.c_str() + before.size());
+}
 
 QString fault_place(const Fault& fault, const Document& document) { return subject_words(fault.pointer, document); }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
+
 #include <QListWidget>
 
 #include "core/base/fault.h"
@@ -12,6 +14,11 @@ namespace skippipe {
 QString fault_words(const Fault& fault, const Document& document);
 /// "Seed"; empty where it is of the whole.
 QString fault_place(const Fault& fault, const Document& document);
+/// Nodes that get no microbatch, of a stage or left out: no fault, but seldom meant. Many are told in one.
+Faults unused_nodes(const PlanOutcome& plan);
+/// The stage that a node serves of which a plan's warning says that it executes nothing; nothing: it says no such
+/// thing, or the plan leaves the node out.
+std::optional<int> idle_stage(const Fault& fault);
 
 /// What is wrong with the experiment, a fault a row; one that is clicked selects what it speaks of.
 class ProblemList : public QListWidget {

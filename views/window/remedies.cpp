@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <QHBoxLayout>
 #include <QPushButton>
@@ -16,6 +18,7 @@
 #include "views/theme/elided_button.h"
 #include "views/theme/numbers.h"
 #include "views/theme/theme.h"
+#include "views/theme/words.h"
 #include "views/topology/edits.h"
 #include "views/topology/failure_edits.h"
 #include "views/topology/layouts.h"
@@ -29,6 +32,9 @@ constexpr std::size_t most_nodes_linked = 64;  // every pair of them
 constexpr int most_stages_tried = 24;
 constexpr const char* links_pointer = "/topology/links";
 
+/// How all remedies begin that choose another number of stages.
+QString stages_words() { return QObject::tr("Use %1 stages").section("%1", 0, 0); }
+
 std::size_t count_errors(const Faults& faults) {
     return static_cast<std::size_t>(std::count_if(
         faults.begin(), faults.end(), [](const Fault& fault) { return fault.severity == Fault::Severity::error; }));
@@ -41,10 +47,31 @@ bool holds(const Faults& faults, const Fault& fault) {
     });
 }
 
-bool mends(const Experiment& mended, const Fault& fault, const Faults& faults) {
+/// What of `before` is not in `after`.
+Faults gone(const Faults& before, const Faults& after) {
+    Faults cleared;
+    std::copy_if(before.begin(), before.end(), std::back_inserter(cleared), [&](const Fault& fault) {
+        return std::find(after.begin(), after.end(), fault) == after.end() && !holds(after, fault);
+    });
+    return cleared;
+}
+
+/// Whether it mends the fault; `remedy` says then what it comes to.
+bool mends(Remedy& remedy, const Experiment& mended, const Fault& fault, const Faults& faults) {
     const Faults left = validate(mended);
     const bool counts = fault.severity == Fault::Severity::error && holds(faults, fault);
-    return !holds(left, fault) && count_errors(left) <= count_errors(faults) - (counts ? 1 : 0);
+    remedy.left = count_errors(left);
+    remedy.cleared = gone(faults, left);
+    return !holds(left, fault) && remedy.left <= count_errors(faults) - (counts ? 1 : 0);
+}
+
+/// Of the ways to do the whole otherwise only those that leave the fewest errors: one that leads to another problem
+/// leads nowhere beside one that leads to a plan.
+void leave_out_lesser(std::vector<Remedy>& found) {
+    std::size_t fewest = std::numeric_limits<std::size_t>::max();
+    for (const auto& remedy : found)
+        if (remedy.of_pipeline) fewest = std::min(fewest, remedy.left);
+    std::erase_if(found, [&](const Remedy& remedy) { return remedy.of_pipeline && remedy.left > fewest; });
 }
 
 /// Those of `all` that mend it, each in another way.
@@ -52,18 +79,21 @@ std::vector<Remedy> tried(std::vector<Remedy>& all, const Fault& fault, const Ex
                           const Faults& faults, const std::stop_token& stop) {
     std::vector<Remedy> found;
     std::vector<Experiment> known{experiment};
-    bool has_stages = false;
     for (auto& remedy : all) {
-        const bool is_stages = remedy.words.startsWith(QObject::tr("Use %1 stages").section("%1", 0, 0));
-        if (found.size() == most_remedies || stop.stop_requested()) break;
-        if (is_stages && has_stages) continue;
+        if (stop.stop_requested()) break;
         Experiment mended = experiment;
         remedy.mend(mended);
-        if (std::find(known.begin(), known.end(), mended) != known.end() || !mends(mended, fault, faults)) continue;
+        if (std::find(known.begin(), known.end(), mended) != known.end() || !mends(remedy, mended, fault, faults))
+            continue;
         known.push_back(std::move(mended));
-        has_stages = has_stages || is_stages;
         found.push_back(std::move(remedy));
     }
+    leave_out_lesser(found);
+    bool has_stages = false;  // one number of them is enough
+    std::erase_if(found, [&](const Remedy& remedy) {
+        return remedy.words.startsWith(stages_words()) && std::exchange(has_stages, true);
+    });
+    if (found.size() > most_remedies) found.erase(found.begin() + most_remedies, found.end());
     return found;
 }
 
@@ -186,36 +216,58 @@ void add_for_links(std::vector<Remedy>& all, const Fault& fault, const Experimen
                    }});
 }
 
+/// That many stages; what is said of stages one by one goes only where it is of another number of them.
+void use_stages(Experiment& e, int stages) {
+    const auto is_other = [&](const auto& of_stages) { return std::ssize(of_stages) != stages; };
+    e.pipeline.stages = stages;
+    if (is_other(e.pipeline.stage_sizes)) e.pipeline.stage_sizes.clear();
+    if (is_other(e.pipeline.placement)) e.pipeline.placement.clear();
+    if (is_other(e.pipeline.blocks_per_stage)) e.pipeline.blocks_per_stage.clear();
+}
+
+/// First what leaves the rest as it is.
 void add_for_pipeline(std::vector<Remedy>& all, const Experiment& e) {
-    const int nodes = static_cast<int>(e.topology.nodes.size());
-    for (int stages = std::min(nodes, most_stages_tried); stages >= 2; --stages) {
-        if (stages == e.pipeline.stages) continue;
-        all.push_back({QObject::tr("Use %1 stages").arg(stages), [stages](Experiment& x) {
-                           x.pipeline.stages = stages;
-                           x.pipeline.stage_sizes.clear();
-                           x.pipeline.placement.clear();
-                           x.pipeline.blocks_per_stage.clear();
-                       }});
-    }
-    all.push_back({QObject::tr("Let the planner choose who is where"), [](Experiment& x) {
-                       x.pipeline.stage_sizes.clear();
-                       x.pipeline.placement.clear();
-                   }});
-    all.push_back({QObject::tr("Let the planner choose blocks"), [](Experiment& x) {
-                       x.pipeline.blocks_per_stage.clear();
-                       x.pipeline.plan_blocks = true;
-                   }});
-    all.push_back({QObject::tr("Skip nothing"), [](Experiment& x) { x.pipeline.skip_ratio = 0; }});
-    all.push_back(
-        {QObject::tr("One size for all microbatches"), [](Experiment& x) { x.pipeline.microbatch_sizes.clear(); }});
-    all.push_back({QObject::tr("Let data nodes start different numbers of microbatches"),
-                   [](Experiment& x) { x.pipeline.balance_data_nodes = false; }});
+    const auto& now = e.pipeline;
+    const auto add = [&](const QString& words, std::function<void(Experiment&)> mend) {
+        all.push_back({.words = words, .mend = std::move(mend), .of_pipeline = true});
+    };
+    const int most = std::min(static_cast<int>(e.topology.nodes.size()), most_stages_tried);
+    const auto keeps_rest = [&](int stages) {
+        const auto fits = [&](const auto& of_stages) { return of_stages.empty() || std::ssize(of_stages) == stages; };
+        return fits(now.stage_sizes) && fits(now.placement) && fits(now.blocks_per_stage);
+    };
+    const auto add_stages = [&](bool keeping) {
+        for (int stages = most; stages >= 2; --stages)
+            if (stages != now.stages && keeps_rest(stages) == keeping)
+                add(QObject::tr("Use %1 stages").arg(stages), [stages](Experiment& x) { use_stages(x, stages); });
+    };
+    add_stages(true);
+    add(QObject::tr("Let the planner choose who is where"), [](Experiment& x) {
+        x.pipeline.stage_sizes.clear();
+        x.pipeline.placement.clear();
+    });
+    add_stages(false);
+    add(QObject::tr("Let the planner choose blocks"), [](Experiment& x) {
+        x.pipeline.blocks_per_stage.clear();
+        x.pipeline.plan_blocks = true;
+    });
+    add(QObject::tr("Skip nothing"), [](Experiment& x) { x.pipeline.skip_ratio = 0; });
+    add(QObject::tr("One size for all microbatches"), [](Experiment& x) { x.pipeline.microbatch_sizes.clear(); });
+    add(QObject::tr("Let data nodes start different numbers of microbatches"),
+        [](Experiment& x) { x.pipeline.balance_data_nodes = false; });
+}
+
+/// Goes, and its place in its stage with it where sizes of stages are said.
+void leave_out(Experiment& e, const std::string& id, std::optional<int> stage) {
+    remove_selected(e, {.nodes = {id}});
+    auto& sizes = e.pipeline.stage_sizes;
+    if (stage && *stage >= 0 && *stage < std::ssize(sizes)) --sizes[static_cast<std::size_t>(*stage)];
 }
 
 /// A node that a plan sends nothing through: whether another edit gives it work, only the next plan would say.
 void add_for_idle_node(std::vector<Remedy>& all, const Fault& fault, const Experiment& e) {
     for (const auto& id : subject_of(fault.pointer, e).nodes)
-        all.push_back({remove_words(id), [id](Experiment& x) { remove_selected(x, {.nodes = {id}}); }});
+        all.push_back({remove_words(id), [id, stage = idle_stage(fault)](Experiment& x) { leave_out(x, id, stage); }});
 }
 
 }  // namespace
@@ -300,6 +352,7 @@ void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
     int place = 1;
     for (const auto& remedy : remedies) {
         auto* button = new ElidedButton(remedy.words);
+        button->setToolTip(tip_of(remedy));
         connect(button, &QPushButton::clicked, this, [this, button, remedy] {
             button->clearFocus();  // it goes: what is typed next is meant for no field beside it
             document_.edit(remedy.words, remedy.mend);
@@ -307,6 +360,28 @@ void RemedyBar::show_remedies(const std::vector<Remedy>& remedies) {
         row_->insertWidget(place++, button);
     }
     arrange();
+}
+
+/// What pressing it comes to.
+QString RemedyBar::tip_of(const Remedy& remedy) const {
+    QStringList lines{remedy.words};
+    if (fault_ && std::find(remedy.cleared.begin(), remedy.cleared.end(), *fault_) == remedy.cleared.end())
+        lines << tr("Clears: %1").arg(fault_words(*fault_, document_));
+    for (const auto& fault : remedy.cleared) lines << tr("Clears: %1").arg(fault_words(fault, document_));
+    Experiment mended = of_;
+    remedy.mend(mended);
+    const auto& now = of_.pipeline;
+    const auto& then = mended.pipeline;
+    QStringList emptied;
+    if (!now.stage_sizes.empty() && then.stage_sizes.empty()) emptied << place_words("/pipeline/stage_sizes");
+    if (!now.placement.empty() && then.placement.empty()) emptied << place_words("/pipeline/placement");
+    if (!now.blocks_per_stage.empty() && then.blocks_per_stage.empty())
+        emptied << place_words("/pipeline/blocks_per_stage");
+    if (!now.microbatch_sizes.empty() && then.microbatch_sizes.empty())
+        emptied << place_words("/pipeline/microbatch_sizes");
+    if (!emptied.isEmpty()) lines << tr("Empties %1").arg(emptied.join(tr(" and ")));
+    if (remedy.left > 0) lines << (remedy.left == 1 ? tr("1 error remains") : tr("%1 errors remain").arg(remedy.left));
+    return lines.join('\n');
 }
 
 /// So that nobody takes what mends one problem for what mends another.

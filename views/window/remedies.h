@@ -24,11 +24,15 @@ class Document;
 struct Remedy {
     QString words;
     std::function<void(Experiment&)> mend;
+    bool of_pipeline = false;  ///< another way to do the whole: worth offering only where none leaves less wrong
+    Faults cleared = {};       ///< errors and warnings of the experiment that are gone after it
+    std::size_t left = 0;      ///< errors that remain
 };
 
 /// Edits after which that fault of the experiment is gone and no other error has come, the least first; each was tried
-/// on a copy. Of what a plan alone finds, those that mend it whatever the next plan is. At most three; those found so
-/// far once `stop` asks for an end. Any thread may call it.
+/// on a copy. Of those that change the pipeline, the ones that leave the fewest errors. Of what a plan alone finds,
+/// those that mend it whatever the next plan is. At most three; those found so far once `stop` asks for an end. Any
+/// thread may call it.
 std::vector<Remedy> remedies_for(const Fault& fault, const Experiment& experiment, const std::stop_token& stop = {});
 
 /// Buttons that mend one fault, which is named; nothing where the window knows no edit that would, or where only the
@@ -49,6 +53,7 @@ private:
     void arrange();
     void show_remedies(const std::vector<Remedy>& remedies);
     void name_fault();
+    QString tip_of(const Remedy& remedy) const;
 
     Document& document_;
     QLabel* words_;

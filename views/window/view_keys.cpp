@@ -25,6 +25,7 @@ const ViewKey view_keys[] = {
     {"Canvas", "Nudge up", Qt::Key_Up},
     {"Canvas", "Nudge down", Qt::Key_Down},
     {"Canvas", "Next node (Shift: the one before)", Qt::Key_Tab},
+    {"Canvas", "Clear the selection", Qt::Key_Escape},
     {"Timeline", "Zoom in", Qt::Key_W},
     {"Timeline", "Zoom out", Qt::Key_S},
     {"Timeline", "Pan left", Qt::Key_A},
