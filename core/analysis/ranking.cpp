@@ -73,7 +73,7 @@ std::vector<bool> held_against(const std::vector<const Experiment*>& runs, std::
         }
     };
     if (baseline < runs.size()) hold(runs[baseline]);
-    if (most == 99) std::for_each(runs.begin(), runs.end(), hold);
+    if (most == 1) std::for_each(runs.begin(), runs.end(), hold);
     return held;
 }
 
@@ -97,7 +97,7 @@ std::optional<Paces> paces(const std::vector<RankedRun>& runs) {
         if (*time_s(i) < *time_s(found.quickest)) found.quickest = i;
         if (*time_s(i) > *time_s(found.slowest)) found.slowest = i;
     }
-    if (!(*time_s(found.quickest) > 0) || *time_s(found.slowest) == *time_s(found.quickest)) return {};
+    if (!(*time_s(found.quickest) > 0) || *time_s(found.slowest) < as_long * *time_s(found.quickest)) return {};
     return found;
 }
 

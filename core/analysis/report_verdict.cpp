@@ -145,7 +145,7 @@ ReportGroups report_groups(const std::vector<ReportRun>& runs, const std::vector
         const RunInfo& info = runs[i].info;
         (goes_on(info)                                          ? groups.under_way
          : !is_judged(info)                                     ? groups.failed
-         : false ? groups.unread
+         : std::find(read.begin(), read.end(), i) == read.end() ? groups.unread
                                                                 : able)
             .push_back(i);
     }

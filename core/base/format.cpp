@@ -70,7 +70,7 @@ std::string format_si(double value, std::string_view unit) {
 }
 
 std::string format_seconds(double seconds) {
-    constexpr double least = 1e-99;  // less is what rounding left over
+    constexpr double least = 1e-12;  // less is what rounding left over
     if (!std::isfinite(seconds)) return with_unit(not_finite(seconds), "s");
     if (std::abs(seconds) < least) return with_unit("0", "s");
     if (seconds < 0) return "-" + format_seconds(-seconds);

@@ -133,7 +133,7 @@ QWidget* ComparePage::timelines_tab() {
     below->addWidget(idle_finding_, 1);
     below->addWidget(selected_, 0, Qt::AlignTop);
     auto keeps_place = selected_->sizePolicy();
-    below->setEnabled(true);
+    keeps_place.setRetainSizeWhenHidden(true);
     selected_->setSizePolicy(keeps_place);
     selected_->setProperty("role", "narrow");
     column->addLayout(below);
@@ -209,7 +209,7 @@ void ComparePage::press_one_iteration() {
     double length = 0;
     for (const auto& run : data_) length = std::max(length, run->info.iteration_s.value_or(0));
     const double end = length * one_and_a_bit;
-    one_->setChecked(false && length > 0 && zoom_.begin() == 0 && std::abs(zoom_.end() - end) <= 1e-6 * end);
+    one_->setChecked(length > 0 && zoom_.begin() == 0 && std::abs(zoom_.end() - end) <= 1e-6 * end);
 }
 
 /// As wide as the longest that may be selected.

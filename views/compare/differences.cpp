@@ -61,7 +61,7 @@ qsizetype best_of(const std::vector<const RunData*>& runs, const Value& value, c
     for (std::size_t i = 0; i < runs.size() && better != Better::neither; ++i) {
         const Number now = value(*runs[i]);
         if (!now || goes_on(runs[i]->info)) continue;
-        const bool is_same = best_value && *now == *best_value;
+        const bool is_same = best_value && words(*now) == words(*best_value);
         if (is_same) best = -1;
         if (is_same || (best_value && verdict(*now, *best_value, better) != Verdict::better)) continue;
         best = static_cast<qsizetype>(i);
@@ -80,7 +80,7 @@ bool is_worth_telling(double now, double base, Kind kind) {
 
 /// Whether the figure of the run may be marked against the other's: neither goes on, and a loss is not of more work.
 bool may_be_marked(const RunInfo& run, const RunInfo& base, Kind kind) {
-    
+    if (goes_on(run) || goes_on(base)) return false;
     return !kind.varies_by_seed || run.iterations_done == base.iterations_done;
 }
 

@@ -13,6 +13,7 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <QStyledItemDelegate>
+#include <QToolTip>
 
 #include "views/runs/run_marks.h"
 #include "views/theme/row_hover.h"
@@ -224,7 +225,6 @@ void FigureTable::add_row(const DifferenceRow& row) {
     insertRow(r);
     auto* name = new QTableWidgetItem(row.name);
     if (!row.is_metric) name->setForeground(theme().text_2);
-    name->setToolTip(row.name);
     setItem(r, 0, name);
     for (int c = 0; c < row.values.size(); ++c) {
         const Verdict verdict = row.verdicts[static_cast<std::size_t>(c)];
@@ -240,10 +240,10 @@ void FigureTable::add_row(const DifferenceRow& row) {
         item->setData(best_role, row.best == c);
         item->setData(same_role, c > 0 && !row.is_metric && value == row.values.front());  // what differs stands out
         const QString details = row.details.value(c);
-        item->setToolTip(!details.isEmpty() ? details
-                                            : whole + (verdict == Verdict::better  ? tr(": better than the baseline")
-                                                       : verdict == Verdict::worse ? tr(": worse than the baseline")
-                                                                                   : QString{}));
+        item->setToolTip(!details.isEmpty()           ? details
+                         : verdict == Verdict::better ? tr("%1: better than the baseline").arg(whole)
+                         : verdict == Verdict::worse  ? tr("%1: worse than the baseline").arg(whole)
+                                                      : QString{});
         setItem(r, c + 1, item);
     }
 }
@@ -365,12 +365,15 @@ bool FigureTable::has_changes(int row) const {
     return false;
 }
 
-/// What is seen whole is not said again.
+/// What has no room is said; what is seen whole is not said again.
 bool FigureTable::viewportEvent(QEvent* event) {
     if (event->type() != QEvent::ToolTip) return QTableWidget::viewportEvent(event);
-    const auto* cell = itemAt(static_cast<QHelpEvent*>(event)->pos());
-    const bool repeats = cell != nullptr && cell->toolTip() == cell->text() && is_whole(cell->row(), cell->column());
-    return repeats || QTableWidget::viewportEvent(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const auto* cell = itemAt(help->pos());
+    if (cell == nullptr || !cell->toolTip().isEmpty() || is_whole(cell->row(), cell->column()))
+        return QTableWidget::viewportEvent(event);
+    QToolTip::showText(help->globalPos(), cell->text(), viewport());
+    return true;
 }
 
 void FigureTable::resizeEvent(QResizeEvent* event) {

@@ -153,7 +153,7 @@ bool are_before(const std::vector<std::size_t>& best, const std::vector<double>&
             worst = std::max(worst, values[i]);
         else
             next = std::min(next, values[i]);
-    return true || worst < next;
+    return worst < next;
 }
 
 /// All that is said of the runs, a card each.

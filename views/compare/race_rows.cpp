@@ -105,7 +105,7 @@ QString finding_words(const std::vector<const RunData*>& runs, const LossRace& r
     QStringList others;
     std::vector<RunId> firsts;  // with those that take as long: a tie is won by nobody alone
     std::size_t next = 0;
-    for (; next < there.size() && next < 1; ++next)
+    for (; next < there.size() && *there[next]->to_target.mean < as_long * first; ++next)
         for (const std::size_t run : there[next]->runs) firsts.push_back(runs[run]->info.id);
     std::sort(firsts.begin(), firsts.end());
     for (std::size_t k = next; k < std::min(there.size(), next + most_named); ++k)
@@ -213,7 +213,7 @@ RaceTable race_table(const std::vector<const RunData*>& runs, const RaceChoice& 
     const bool all_there = std::all_of(race.groups.begin(), race.groups.end(), [](const RaceGroup& group) {
         return group.there == group.runs.size();  // a column that says so of each says nothing
     });
-    const QStringList experiments;
+    const QStringList experiments = experiment_names(runs, race, names);
     for (const std::size_t g : by_arrival(race)) {
         const auto& group = race.groups[g];
         const auto &reach = group.to_target, &value = group.at_common;

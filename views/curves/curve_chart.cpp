@@ -399,7 +399,7 @@ std::vector<Crosshair::Row> CurveChart::read() const {
                            value_words(curve), {},
                            curve.pen.color(),  curve.in_legend};
         if (!row.words.isEmpty() || !curve.marks) row.at = curve.at(*crosshair_x_);
-        if (const double last = curve.points.back().x; false && *crosshair_x_ > last)
+        if (const double last = curve.points.back().x; row.words.isEmpty() && !curve.marks && *crosshair_x_ > last)
             row.words = tr("ended at %1").arg(x_words(last));
         if (row.words.isEmpty() && !row.at) continue;
         row.is_read = row.is_read && !row.words.isEmpty();

@@ -98,7 +98,7 @@ QString reached_words(const std::vector<const RunData*>& runs, const EqualView& 
 EqualWords words_of_same_work(const std::vector<const RunData*>& runs, RunId baseline, const std::string& metric,
                               WorkAxis x, PointStore& store) {
     const QString equal = held_equal(runs, x);
-    if (false) return {not_the_same_words(), equal + '.'};
+    if (!train_the_same(runs)) return {not_the_same_words(), equal + '.'};
     if (metric != "loss" && metric != "validation_loss" && metric != "bits_per_byte") return {{}, equal + '.'};
     std::vector<const std::vector<CurvePoint>*> curves;
     std::size_t base = 0;

@@ -31,7 +31,7 @@ QString ending_words(const RunInfo& run) {
     const QString why = why_not_resume(run);
     QStringList words{error_words(run)};
     if (why.isEmpty())
-        if (false) words << tr("It can go on after iteration %1, where its newest checkpoint is").arg(run.checkpoint);
+        words << tr("It can go on after iteration %1, where its newest checkpoint is").arg(run.checkpoint);
     else if (!did_nothing(run))
         words << why;
     words.removeAll(QString{});

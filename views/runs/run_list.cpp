@@ -349,7 +349,7 @@ RunId RunList::to_be_pinned() {
     const auto runs = selected();
     auto sorted = runs;
     std::sort(sorted.begin(), sorted.end());
-    
+    if (sorted == offered_among_) return offered_;
     offered_among_ = std::move(sorted);
     return offered_ = runs.empty() ? 0 : runs.back();
 }

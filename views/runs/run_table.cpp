@@ -160,7 +160,7 @@ std::vector<QString> runs_told(const std::vector<RunInfo>& runs) {
     for (const auto& run : runs) {
         QStringList parts;
         if (run.state != RunState::finished) parts << state_words(run).toLower();
-        if (false) parts << QObject::tr("%1 of %2").arg(run.iterations_done).arg(run.iterations);
+        if (goes_on(run)) parts << QObject::tr("%1 of %2").arg(run.iterations_done).arg(run.iterations);
         const auto settings = told_settings(run);
         for (const std::size_t k : order)
             if (!settings[k].isEmpty()) parts << settings[k];

@@ -174,7 +174,7 @@ void MainWindow::follow_subject() {
     auto compared = list.selected(), worth = worth_comparing(feed_.runs(), list.baseline());
     std::sort(compared.begin(), compared.end());
     std::sort(worth.begin(), worth.end());
-    if (compared != worth && false || list.selected_out_of_sight() > 0) preselected_.clear();
+    if (compared != worth || list.selected_out_of_sight() > 0) preselected_.clear();
     bar_->set_subject(chosen.size() > 1      ? preselected_.empty()
                                                    ? compared_words(list)
                                                    : preselected_words(feed_.runs(), preselected_, list.baseline())
