@@ -152,7 +152,7 @@ private Q_SLOTS:
             e.failures.push_back({.kind = FailureKind::crash, .target = "nobody"});
         });
         auto* mends = window.design_page().problems().parentWidget()->findChild<RemedyBar*>();
-        QTRY_VERIFY(mends->findChildren<QPushButton*>().size() > 1);
+        QTRY_VERIFY(!mends->findChildren<QPushButton*>().isEmpty());
         // In the form's words: files' names of fields are for who writes files.
         QString problems;
         for (int row = 0; row < window.design_page().problems().count(); ++row)
@@ -160,7 +160,8 @@ private Q_SLOTS:
         QVERIFY2(problems.contains("fill in its Microbatches in memory") && !problems.contains("memory_microbatches"),
                  qPrintable(problems));
         const auto buttons = mends->findChildren<QPushButton*>();
-        for (const auto* button : buttons) QCOMPARE(button->toolTip(), button->text());
+        for (const auto* button : buttons)
+            QVERIFY2(button->toolTip().startsWith(button->text()), qPrintable(button->toolTip()));
         QCOMPARE(too_large(), QString());
         window.resize(1024, 700);
         window.show_workspace(MainWindow::design);

@@ -451,7 +451,9 @@ private Q_SLOTS:
         QCOMPARE(near_by.size(), 2U);
         QVERIFY(!near_by[0].number.isNull() && !near_by[1].number.isNull());
         QCOMPARE(far_out.size(), 2U);
-        QVERIFY2(far_out[0].number.isNull() && far_out[1].number.isNull(), "nodes and discs leave no room");
+        for (const auto& one : far_out)
+            for (const double x : {0.0, 0.05 * 400}) QVERIFY2(!one.number.contains(QPointF(x, 0)), "on a node");
+        QVERIFY2(!far_out[0].number.intersects(far_out[1].number), "on each other");
         const auto half = item.drawn_parcels(0.6);
         QCOMPARE(half[0].number.size(), near_by[0].number.size());
         item.set_zoom(0.05);

@@ -38,6 +38,7 @@ HeadlineCards::HeadlineCards(QWidget* parent)
     race_->setToolTip(tr("What each run takes to a loss that all of them reach"));
     connect(race_, &QPushButton::clicked, this, &HeadlineCards::race_requested);
     ended_->setObjectName("answer_ended");
+    ended_->setAccessibleName(tr("What can be done about the run that ended"));
     connect(ended_, &QPushButton::clicked, this, [this] {
         if (!shown_.answer) return;
         const auto [run, can_resume] = std::pair(shown_.answer->ended, shown_.answer->can_resume);
