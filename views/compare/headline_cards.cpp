@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <QEvent>
 #include <QFrame>
 #include <QLabel>
 #include <QStringList>
 #include <QVBoxLayout>
 
 #include "views/runs/run_marks.h"
+#include "views/theme/numbers.h"
 #include "views/theme/theme.h"
 #include "views/theme/widgets.h"
 
